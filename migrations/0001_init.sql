@@ -1,0 +1,191 @@
+-- The whole state of the engine. What is derived (the vector index) lives in files beside the
+-- database and may be deleted at any time. Times are milliseconds since 1970-01-01 UTC.
+
+CREATE TABLE entry (
+  seq           INTEGER PRIMARY KEY AUTOINCREMENT, -- order of arrival; the key of vectors and links
+  id            TEXT NOT NULL UNIQUE,              -- 16 hex digits, from project and content
+  text          TEXT NOT NULL,
+  title         TEXT,
+  content_hash  TEXT NOT NULL,
+  kind          TEXT NOT NULL,
+  project       TEXT,
+  state         TEXT NOT NULL,
+  state_at      INTEGER NOT NULL,                  -- when the state was entered
+  state_reason  TEXT NOT NULL DEFAULT '',
+  created       INTEGER NOT NULL,
+  channel       TEXT NOT NULL,
+  actor         TEXT NOT NULL,
+  conversation  TEXT,
+  path          TEXT,
+  offset        INTEGER,
+  files         TEXT NOT NULL DEFAULT '[]',        -- JSON array of paths
+  generated_by  TEXT,
+  recalls       INTEGER NOT NULL DEFAULT 0,
+  reprieves     INTEGER NOT NULL DEFAULT 0,
+  reprieved_seq INTEGER NOT NULL DEFAULT 0,        -- newest seq of the project at the last reprieve
+  protected     INTEGER NOT NULL DEFAULT 0
+) STRICT;
+-- Ageing counts the newer entries of a project and walks its buffered ones.
+CREATE INDEX entry_project ON entry (project, seq);
+CREATE INDEX entry_state ON entry (state, project, seq);
+
+CREATE TABLE vector (
+  entry       INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
+  descriptor  TEXT NOT NULL,
+  text_hash   TEXT NOT NULL,                       -- hash of the embedded text: no text is embedded twice
+  data        BLOB NOT NULL,                       -- f32 little-endian, unit length
+  PRIMARY KEY (descriptor, entry)
+) STRICT;
+CREATE INDEX vector_text ON vector (descriptor, text_hash);
+CREATE INDEX vector_entry ON vector (entry);
+
+-- Entries that could not be embedded: tried a bounded number of times, then parked, never lost.
+CREATE TABLE embed_failure (
+  entry       INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
+  descriptor  TEXT NOT NULL,
+  attempts    INTEGER NOT NULL,
+  reason      TEXT NOT NULL,
+  parked      INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (descriptor, entry)
+) STRICT;
+
+CREATE TABLE link (
+  a           INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
+  b           INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
+  descriptor  TEXT NOT NULL,
+  similarity  REAL NOT NULL,
+  cosine      REAL NOT NULL,
+  differing   TEXT,
+  active      INTEGER NOT NULL DEFAULT 1,          -- 0: one end was merged or has expired
+  PRIMARY KEY (a, b, descriptor)
+) STRICT, WITHOUT ROWID;
+-- Links are looked up from either end.
+CREATE INDEX link_b ON link (b, descriptor);
+
+CREATE TABLE provenance (
+  proven      INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
+  source      INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
+  from_state  TEXT NOT NULL,
+  active      INTEGER NOT NULL DEFAULT 1,          -- 0: the merge was undone or replaced
+  PRIMARY KEY (proven, source)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX provenance_source ON provenance (source);
+
+-- Clusters that did not become a proven entry, and why. The key is the hash of the member ids.
+CREATE TABLE cluster (
+  key         TEXT PRIMARY KEY,
+  members     TEXT NOT NULL,                       -- JSON array of entry ids
+  outcome     TEXT NOT NULL,
+  reason      TEXT NOT NULL,
+  attempts    INTEGER NOT NULL,
+  next_try    INTEGER,
+  updated     INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Lines of config files that are ours, or that state what an entry of ours says.
+CREATE TABLE route (
+  entry       INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
+  path        TEXT NOT NULL,
+  section     TEXT NOT NULL,                       -- JSON array of headings, outermost first
+  line        TEXT NOT NULL,
+  status      TEXT NOT NULL,                       -- written | known | withdrawn | edited | deleted
+  score       REAL NOT NULL,
+  runners_up  TEXT NOT NULL DEFAULT '[]',
+  updated     INTEGER NOT NULL,
+  PRIMARY KEY (entry, path)
+) STRICT;
+CREATE INDEX route_path ON route (path);
+
+CREATE TABLE tick (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  started     INTEGER NOT NULL,
+  finished    INTEGER,
+  trigger     TEXT NOT NULL,                       -- run | apply | undo | hook | schedule
+  status      TEXT NOT NULL,                       -- running | done | incomplete | undone
+  phases      TEXT NOT NULL,                       -- JSON array
+  notes       TEXT NOT NULL DEFAULT '[]',          -- JSON array: what did not happen, and why
+  undoes      INTEGER REFERENCES tick (id)
+) STRICT;
+
+-- The journal: what each tick intended and did, in order.
+CREATE TABLE step (
+  tick        INTEGER NOT NULL REFERENCES tick (id),
+  n           INTEGER NOT NULL,
+  phase       TEXT NOT NULL,
+  name        TEXT NOT NULL,
+  entry       TEXT,
+  data        TEXT NOT NULL,                       -- the step as JSON, vectors left out
+  reason      TEXT NOT NULL,
+  status      TEXT NOT NULL,                       -- intent | done | refused | undone
+  detail      TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (tick, n)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX step_entry ON step (entry);
+
+-- Writes to users' files: recorded with both contents before the write, closed after it.
+CREATE TABLE file_write (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  tick        INTEGER NOT NULL REFERENCES tick (id),
+  path        TEXT NOT NULL,
+  before      BLOB,                                -- NULL: the file did not exist
+  before_hash TEXT,
+  after       BLOB,                                -- NULL: the file is removed
+  after_hash  TEXT,
+  status      TEXT NOT NULL                        -- intent | done | conflict | undone
+) STRICT;
+CREATE INDEX file_write_tick ON file_write (tick);
+
+-- One row a model request, opened before it is sent and closed after.
+CREATE TABLE call (
+  id                INTEGER PRIMARY KEY AUTOINCREMENT,
+  tick              INTEGER,
+  purpose           TEXT NOT NULL,                 -- merge | substance | observe | canary
+  cluster           TEXT,
+  attempt           INTEGER NOT NULL DEFAULT 1,
+  provider          TEXT NOT NULL,
+  host              TEXT NOT NULL,
+  model             TEXT NOT NULL,                 -- as configured
+  response_model    TEXT,                          -- as the reply names it
+  prompt_version    TEXT NOT NULL,
+  schema_mode       TEXT NOT NULL,
+  thinking_mode     TEXT NOT NULL,
+  temperature       REAL NOT NULL,
+  pid               INTEGER NOT NULL,
+  opened            INTEGER NOT NULL,
+  closed            INTEGER,
+  outcome           TEXT NOT NULL,                 -- open | answered | refused | timed_out | aborted | unknown
+  reason            TEXT NOT NULL DEFAULT '',
+  http_status       INTEGER,
+  bytes_sent        INTEGER NOT NULL,
+  counted_tokens    INTEGER,                       -- our own count of the prompt
+  prompt_tokens     INTEGER,
+  cached_tokens     INTEGER,
+  completion_tokens INTEGER,
+  reasoning_tokens  INTEGER,
+  total_ms          REAL,
+  load_ms           REAL,
+  prompt_ms         REAL,
+  generation_ms     REAL,
+  queue_ms          REAL,
+  reply             TEXT                           -- bounded; empty when keeping replies is off
+) STRICT;
+CREATE INDEX call_outcome ON call (outcome);
+CREATE INDEX call_opened ON call (opened);
+
+-- How far each conversation file was read, with a check of what came before.
+CREATE TABLE conversation (
+  path        TEXT PRIMARY KEY,
+  session     TEXT,
+  project     TEXT,
+  offset      INTEGER NOT NULL,                    -- end of the last complete line that was read
+  tail_hash   TEXT NOT NULL DEFAULT '',            -- hash of the line before the offset
+  size        INTEGER NOT NULL DEFAULT 0,
+  modified    INTEGER NOT NULL DEFAULT 0,
+  last_read   INTEGER NOT NULL,
+  problem     TEXT NOT NULL DEFAULT ''
+) STRICT;
+
+CREATE TABLE meta (
+  key   TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,28 @@
+//! The five phases of a tick as pure decisions.
+//!
+//! A phase is two kinds of function. *Ask* says what the phase must know from outside (vectors of
+//! these texts, neighbours of this vector, the answer of a model to this prompt). *Decide* takes
+//! the answers and returns [`Step`]s. Nothing here opens a file, a socket or a database, reads the
+//! clock or the environment: the shell does, and hands the answers in. So a dry run, a live run, a
+//! replay and a test are the same code.
+//!
+//! The flow of one entry:
+//!
+//! ```text
+//! Arrival ─buffer→ Admit ─connect→ Embed, Link ─consolidate→ Merge ─route→ Route
+//!                                        └──────────age──→ Reprieve | Expire
+//! ```
+
+pub mod age;
+pub mod buffer;
+pub mod connect;
+pub mod consolidate;
+pub mod entry;
+pub mod plan;
+pub mod route;
+pub mod step;
+pub mod text;
+
+pub use entry::{Actor, Channel, ContentHash, Entry, EntryId, Kind, Source, State};
+pub use plan::{Phase, Plan, PlannedStep, Requirement};
+pub use step::{ClusterOutcome, Differing, Link, Route, RouteOp, Step};

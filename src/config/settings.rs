@@ -1,0 +1,79 @@
+//! The settings as types. What each key means stands in `config/default.toml`.
+
+#![allow(missing_docs, reason = "each field is documented by the comment in config/default.toml")]
+
+use serde::Deserialize;
+
+/// All settings of a run.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Settings {
+    pub store: StoreSettings,
+    pub capture: CaptureSettings,
+    pub embed: EmbedSettings,
+    pub connect: ConnectSettings,
+    pub consolidate: ConsolidateSettings,
+    pub route: RouteSettings,
+    pub age: AgeSettings,
+}
+
+/// `[store]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct StoreSettings {
+    pub busy_timeout_ms: u64,
+}
+
+/// `[capture]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct CaptureSettings {
+    pub scan: Vec<String>,
+    pub scan_days: u32,
+    pub settle_seconds: u64,
+    pub exclude: Vec<String>,
+    pub max_line_bytes: usize,
+}
+
+/// `[embed]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct EmbedSettings {
+    pub model: String,
+    pub url: String,
+    pub url_model: String,
+    pub url_key_env: String,
+    pub timeout_seconds: u64,
+    pub threads: usize,
+    pub batch_tokens: usize,
+    pub max_attempts: u32,
+    pub onnxruntime: String,
+}
+
+/// `[connect]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct ConnectSettings {
+    pub link_similarity: f32,
+    pub max_links: usize,
+}
+
+/// `[consolidate]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct ConsolidateSettings {
+    pub model: String,
+    pub min_cluster: usize,
+    pub local_only: bool,
+}
+
+/// `[route]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct RouteSettings {
+    pub enabled: bool,
+    pub floor: f32,
+    pub margin: f32,
+}
+
+/// `[age]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct AgeSettings {
+    pub newer_entries: u64,
+    pub max_reprieves: u32,
+    pub max_expire_share: f64,
+    pub max_expire_free: usize,
+}

@@ -1,0 +1,11 @@
+//! `lifecycle` keeps the memory of AI coding assistants worth reading.
+//!
+//! Arrows: `cli → tick → {store, capture, embed, index, model, targets}`, `tick → phases`,
+//! `phases → nothing`. Adapters never import each other.
+
+pub mod clock;
+pub mod config;
+pub mod error;
+pub mod paths;
+
+pub use error::{Error, ExitCode, Result};
