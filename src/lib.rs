@@ -9,6 +9,7 @@ pub mod config;
 pub mod error;
 pub mod paths;
 pub mod store;
+pub mod targets;
 pub mod tick;
 
 pub use error::{Error, ExitCode, Result};

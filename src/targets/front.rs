@@ -92,9 +92,11 @@ mod tests {
 
     #[test]
     fn globs_of_every_assistant() {
-        let claude = front_matter("---\npaths:\n  - \"src/api/**/*.{ts,tsx}\"\n---\n\n# API\n").unwrap();
+        let claude =
+            front_matter("---\npaths:\n  - \"src/api/**/*.{ts,tsx}\"\n---\n\n# API\n").unwrap();
         assert_eq!(claude.globs, ["src/api/**/*.{ts,tsx}"]);
-        let cursor = front_matter("---\nglobs: **/*.tsx,src/{a,b}.css\nalwaysApply: false\n---\nx").unwrap();
+        let cursor =
+            front_matter("---\nglobs: **/*.tsx,src/{a,b}.css\nalwaysApply: false\n---\nx").unwrap();
         assert_eq!(cursor.globs, ["**/*.tsx", "src/{a,b}.css"]);
         let copilot = front_matter("---\napplyTo: \"**/*.rs, **/*.toml\"\n---\n").unwrap();
         assert_eq!(copilot.globs, ["**/*.rs", "**/*.toml"]);

@@ -14,10 +14,9 @@ pub fn locate(text: &str, key: &[String]) -> Result<Place, TargetError> {
         return refuse(key, "is not a list");
     }
     let inner = span.start + 1..span.end - 1;
-    let items = split_items(text, inner.clone()).into_iter().map(|span| Element {
-        value: serde_json::from_str(&text[span.clone()]).ok(),
-        span,
-    });
+    let items = split_items(text, inner.clone())
+        .into_iter()
+        .map(|span| Element { value: serde_json::from_str(&text[span.clone()]).ok(), span });
     Ok(Place::List(List { items: items.collect(), inner }))
 }
 
@@ -32,7 +31,11 @@ pub fn edit(text: &str, op: &LineOp) -> Result<String, TargetError> {
     let result = apply(text, &list, op)?;
     let mut wanted = parse(text)?;
     change_value(&mut wanted, op);
-    if parse(&result)? == wanted { Ok(result) } else { Err(TargetError::Unsafe("the list would not read as wanted")) }
+    if parse(&result)? == wanted {
+        Ok(result)
+    } else {
+        Err(TargetError::Unsafe("the list would not read as wanted"))
+    }
 }
 
 /// The operation on a bracketed list; the same for every format that has one.
@@ -54,8 +57,11 @@ pub fn apply(text: &str, list: &List, op: &LineOp) -> Result<String, TargetError
 
 /// The operation on the value, to compare with.
 pub fn change_value(root: &mut Value, op: &LineOp) {
-    let pointer: String =
-        op.section.iter().map(|part| format!("/{}", part.replace('~', "~0").replace('/', "~1"))).collect();
+    let pointer: String = op
+        .section
+        .iter()
+        .map(|part| format!("/{}", part.replace('~', "~0").replace('/', "~1")))
+        .collect();
     let Some(Value::Array(items)) = root.pointer_mut(&pointer) else { return };
     change_items(items, op);
 }
@@ -84,8 +90,9 @@ pub fn change_items<T: From<String> + PartialEq<str>>(items: &mut Vec<T>, op: &L
 }
 
 fn parse(text: &str) -> Result<Value, TargetError> {
-    serde_json::from_str(text.trim_start_matches('\u{feff}'))
-        .map_err(|error| TargetError::Unparseable { line: error.line(), message: error.to_string() })
+    serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
+        TargetError::Unparseable { line: error.line(), message: error.to_string() }
+    })
 }
 
 /// The value under `key`. The text is known to be valid JSON.

@@ -18,6 +18,7 @@ pub fn value_line(text: &str) -> String {
 /// Applying it twice changes nothing more.
 pub fn item_line(text: &str) -> String {
     let line = value_line(text).replace("<!--", "<! --").replace("-->", "-- >");
+    let line = short_runs(&line);
     let line = quote_imports(&drop_stray_backticks(&line));
     guard_start(&line)
 }
@@ -29,14 +30,18 @@ fn is_separator(ch: char) -> bool {
 
 fn guard_start(line: &str) -> String {
     let Some(first) = line.chars().next() else { return String::new() };
-    let fence = line.starts_with("```") || line.starts_with("~~~");
+    let fence = line.starts_with("~~~");
     let starts = matches!(first, '#' | '>' | '|' | '=' | '<' | '[' | '-' | '+' | '*' | '_' | ':');
     // `**bold**`, `_text_`, `[link](…)`, `<tag>` inside a line and flags such as `--quiet` are
     // harmless; what would open a block of its own gets a backslash.
     let opens = match first {
         '-' | '+' | '*' | '_' => opens_list_or_rule(line),
-        '[' => line.starts_with("[ ]") || line.starts_with("[x]") || line.starts_with("[X]")
-            || line.contains("]:"),
+        '[' => {
+            line.starts_with("[ ]")
+                || line.starts_with("[x]")
+                || line.starts_with("[X]")
+                || line.contains("]:")
+        }
         '<' => true,
         _ => starts,
     };
@@ -57,6 +62,15 @@ fn guard_number(line: &str) -> String {
         && (rest.starts_with('.') || rest.starts_with(')'))
         && rest[1..].chars().next().is_none_or(|ch| ch == ' ');
     if opens { format!("{}\\{rest}", &line[..digits]) } else { line.to_string() }
+}
+
+/// Three backticks open a fence; within a line one does the same work.
+fn short_runs(line: &str) -> String {
+    let mut out = line.to_string();
+    while out.contains("```") {
+        out = out.replace("```", "`");
+    }
+    out
 }
 
 /// Backtick runs without a partner of the same length become apostrophes: such a run could pair
@@ -119,7 +133,8 @@ fn quote_words(text: &str, out: &mut String) {
 /// `@` and the word after it, closing punctuation left out.
 fn import_word(text: &str) -> &str {
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
-    let word = text[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '"', '\'', '*']);
+    let word =
+        text[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '"', '\'', '*']);
     if word.is_empty() { &text[..1] } else { word }
 }
 
@@ -173,7 +188,10 @@ mod tests {
 
     #[test]
     fn a_word_with_an_at_sign_is_quoted_once() {
-        assert_eq!(item_line("ask @team/handle, or use @decorator."), "ask `@team/handle`, or use `@decorator`.");
+        assert_eq!(
+            item_line("ask @team/handle, or use @decorator."),
+            "ask `@team/handle`, or use `@decorator`."
+        );
         assert_eq!(item_line("in `@code` and a@b.example"), "in `@code` and a@b.example");
         assert_eq!(item_line("stray ` then @x"), "stray ' then `@x`");
     }
@@ -199,7 +217,9 @@ mod tests {
         let mut depth = 0;
         for event in Parser::new(&text) {
             match event {
-                Event::Start(Tag::Heading { .. } | Tag::CodeBlock(_) | Tag::BlockQuote(_)) => return false,
+                Event::Start(Tag::Heading { .. } | Tag::CodeBlock(_) | Tag::BlockQuote(_)) => {
+                    return false;
+                }
                 Event::Start(Tag::List(_)) => depth += 1,
                 Event::Rule => return false,
                 Event::Text(words) if has_import(&words) => return false,
@@ -210,8 +230,11 @@ mod tests {
     }
 
     fn has_import(words: &str) -> bool {
-        words.split_whitespace().any(|word| word.starts_with('@') && word.len() > 1
-            && word[1..].chars().next().is_some_and(char::is_alphanumeric))
+        words.split_whitespace().any(|word| {
+            word.starts_with('@')
+                && word.len() > 1
+                && word[1..].chars().next().is_some_and(char::is_alphanumeric)
+        })
     }
 
     proptest! {

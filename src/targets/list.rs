@@ -69,7 +69,10 @@ impl List {
             (None, _) => {
                 let previous = comma_after(text, self.items[n - 1].span.end, span.start);
                 let comma = previous.map(|comma| cut(comma..comma + 1));
-                comma.into_iter().chain([cut(lead.max(previous.map_or(0, |at| at + 1))..span.end)]).collect()
+                comma
+                    .into_iter()
+                    .chain([cut(lead.max(previous.map_or(0, |at| at + 1))..span.end)])
+                    .collect()
             }
         };
         splice(text, edits)
@@ -229,7 +232,8 @@ fn indent_of(text: &str, at: usize) -> &str {
 pub fn added_by_us(text: &str, lines: Range<usize>) -> Option<Range<usize>> {
     let before = text[..lines.start].strip_suffix('\n')?;
     let begin = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let after = text[lines.end..].strip_prefix('\r').unwrap_or(&text[lines.end..]).strip_prefix('\n')?;
+    let after =
+        text[lines.end..].strip_prefix('\r').unwrap_or(&text[lines.end..]).strip_prefix('\n')?;
     let end_line = after.lines().next()?;
     if marker(&before[begin..]) != Some(COMMENT_BEGIN) || marker(end_line) != Some(COMMENT_END) {
         return None;

@@ -24,6 +24,8 @@ mod line;
 mod list;
 mod markdown;
 mod spec;
+#[cfg(test)]
+mod tests;
 mod toml;
 mod yaml;
 
@@ -31,7 +33,7 @@ pub use confine::{Confinement, Denied};
 pub use discover::{Found, discover};
 pub use front::{FrontMatter, front_matter};
 pub use line::{item_line, value_line};
-pub use spec::{Loaded, Scope, TargetSpec, Targets};
+pub use spec::{Scope, TargetSpec, Targets};
 
 use std::ops::Range;
 
@@ -230,7 +232,9 @@ fn list_section(
     };
     let items: Vec<Item> = items
         .into_iter()
-        .filter_map(|item| Some(Item { text: item.value?, line: line_number(text, item.span.start) }))
+        .filter_map(|item| {
+            Some(Item { text: item.value?, line: line_number(text, item.span.start) })
+        })
         .collect();
     Ok(vec![Section {
         path: key.to_vec(),

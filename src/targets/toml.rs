@@ -92,12 +92,10 @@ fn add_key(text: &str, key: &[String], line: &str) -> Result<String, TargetError
     let last = owner.and_then(last_own_value).into_iter().chain(header.map(|span| span.end)).max();
     let at = end_of_line(text, last.unwrap_or_else(|| top(text)));
     let at = if last.is_none() { top(text) } else { at };
-    let name = key[used..].iter().map(|part| toml_edit::Key::new(part).to_string()).collect::<Vec<_>>();
-    let lines = [
-        format!("{} = [", name.join(".")),
-        format!("  {},", quoted(line)),
-        "]".to_string(),
-    ];
+    let name =
+        key[used..].iter().map(|part| toml_edit::Key::new(part).to_string()).collect::<Vec<_>>();
+    let lines =
+        [format!("{} = [", name.join(".")), format!("  {},", quoted(line)), "]".to_string()];
     Ok(add_lines(text, at, "", &lines))
 }
 
@@ -107,11 +105,14 @@ fn top(text: &str) -> usize {
 
 /// Where the last value of a table ends that stands under the table's own header.
 fn last_own_value(table: &Table) -> Option<usize> {
-    table.iter().filter_map(|(_, item)| match item {
-        Item::Value(value) => value.span().map(|span| span.end),
-        Item::Table(inner) if inner.is_dotted() => last_own_value(inner),
-        _ => None,
-    }).max()
+    table
+        .iter()
+        .filter_map(|(_, item)| match item {
+            Item::Value(value) => value.span().map(|span| span.end),
+            Item::Table(inner) if inner.is_dotted() => last_own_value(inner),
+            _ => None,
+        })
+        .max()
 }
 
 fn json(text: &str) -> Result<Json, TargetError> {
@@ -120,7 +121,8 @@ fn json(text: &str) -> Result<Json, TargetError> {
 }
 
 fn items(text: &str, key: &[String]) -> Result<Vec<Json>, TargetError> {
-    let pointer = key.iter().try_fold(json(text)?, |mut value, part| value.get_mut(part).map(Json::take));
+    let pointer =
+        key.iter().try_fold(json(text)?, |mut value, part| value.get_mut(part).map(Json::take));
     Ok(match pointer {
         Some(Json::Array(items)) => items,
         _ => Vec::new(),
@@ -145,4 +147,3 @@ fn prune(value: &mut Json, key: &[String]) {
         }
     }
 }
-

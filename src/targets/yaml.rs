@@ -34,19 +34,31 @@ pub fn edit(text: &str, op: &LineOp) -> Result<String, TargetError> {
         }
     };
     let mut wanted = items(&parse(text)?, &op.section);
-    let standing: Vec<String> = wanted.iter().filter_map(|v| v.as_str().map(str::to_string)).collect();
+    let standing: Vec<String> =
+        wanted.iter().filter_map(|v| v.as_str().map(str::to_string)).collect();
     change(&mut wanted, &standing, op);
     let same = items(&parse(&result)?, &op.section) == wanted
         && others(text, &op.section)? == others(&result, &op.section)?;
-    if same { Ok(result) } else { Err(TargetError::Unsafe("the sequence would not read as wanted")) }
+    if same {
+        Ok(result)
+    } else {
+        Err(TargetError::Unsafe("the sequence would not read as wanted"))
+    }
 }
 
 enum Spot {
     /// No such key; behind which byte it would go, its indent, and how much of the path exists.
-    Absent { at: usize, indent: String, depth: usize },
+    Absent {
+        at: usize,
+        indent: String,
+        depth: usize,
+    },
     Flow(List),
     /// A block sequence; empty when the key has no value at all.
-    Block { list: List, key_line: Range<usize> },
+    Block {
+        list: List,
+        key_line: Range<usize>,
+    },
 }
 
 struct Line<'a> {
@@ -107,9 +119,11 @@ fn descend(
 ) -> Result<Spot, TargetError> {
     let mut value = Some(root);
     for (depth, part) in key.iter().enumerate() {
-        let indent = all[range.clone()].iter().find(|line| line.is_content()).map_or(0, Line::indent);
+        let indent =
+            all[range.clone()].iter().find(|line| line.is_content()).map_or(0, Line::indent);
         let inner = value.and_then(|value| value.get(part.as_str()));
-        let hit = range.clone().find(|n| all[*n].indent() == indent && names(&all[*n], part).is_some());
+        let hit =
+            range.clone().find(|n| all[*n].indent() == indent && names(&all[*n], part).is_some());
         let (hit, inner) = match (hit, inner) {
             (Some(hit), Some(inner)) => (hit, inner),
             (None, None) => return Ok(absent(text, all, range, indent, depth)),
@@ -145,7 +159,8 @@ fn bare(rest: &str) -> &str {
 }
 
 fn children(all: &[Line<'_>], key: usize, end: usize, indent: usize) -> Range<usize> {
-    let inside = |line: &Line<'_>| line.indent() > indent || (line.indent() == indent && line.is_item());
+    let inside =
+        |line: &Line<'_>| line.indent() > indent || (line.indent() == indent && line.is_item());
     let stop = (key + 1..end).find(|n| all[*n].is_content() && !inside(&all[*n])).unwrap_or(end);
     let last = (key + 1..stop).rev().find(|n| all[*n].is_content() && inside(&all[*n]));
     key + 1..last.map_or(key + 1, |n| n + 1)
@@ -219,7 +234,9 @@ fn elements(
         return refuse(key, "cannot be told from the text around it");
     }
     let pairs = spans.into_iter().zip(values);
-    Ok(pairs.map(|(span, value)| Element { span, value: value.as_str().map(str::to_string) }).collect())
+    Ok(pairs
+        .map(|(span, value)| Element { span, value: value.as_str().map(str::to_string) })
+        .collect())
 }
 
 fn edit_block(
@@ -284,9 +301,10 @@ fn without_empty_key(text: &str, key: &[String]) -> Result<String, TargetError> 
 }
 
 fn new_key(path: &[String], line: &str) -> Vec<String> {
-    let keys = path.iter().enumerate().map(|(depth, part)| {
-        format!("{}{}:", "  ".repeat(depth), plain_key(part))
-    });
+    let keys = path
+        .iter()
+        .enumerate()
+        .map(|(depth, part)| format!("{}{}:", "  ".repeat(depth), plain_key(part)));
     keys.chain([format!("{}- {}", "  ".repeat(path.len()), quoted(line))]).collect()
 }
 
@@ -298,15 +316,20 @@ fn plain_key(part: &str) -> String {
 }
 
 fn parse(text: &str) -> Result<Value, TargetError> {
-    serde_yaml::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| TargetError::Unparseable {
-        line: error.location().map_or(1, |at| at.line()),
-        message: error.to_string(),
+    serde_yaml::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
+        TargetError::Unparseable {
+            line: error.location().map_or(1, |at| at.line()),
+            message: error.to_string(),
+        }
     })
 }
 
 fn items(root: &Value, key: &[String]) -> Vec<Value> {
     let found = key.iter().try_fold(root, |value, part| value.get(part.as_str()));
-    found.and_then(Value::as_sequence).cloned().map_or_else(Vec::new, |items| items.into_iter().collect())
+    found
+        .and_then(Value::as_sequence)
+        .cloned()
+        .map_or_else(Vec::new, |items| items.into_iter().collect())
 }
 
 fn change(items: &mut Vec<Value>, standing: &[String], op: &LineOp) {
@@ -342,7 +365,9 @@ fn others(text: &str, key: &[String]) -> Result<Value, TargetError> {
 }
 
 fn prune(value: &mut Value, key: &[String]) {
-    let (Some((first, rest)), Some(map)) = (key.split_first(), value.as_mapping_mut()) else { return };
+    let (Some((first, rest)), Some(map)) = (key.split_first(), value.as_mapping_mut()) else {
+        return;
+    };
     if rest.is_empty() {
         map.remove(first.as_str());
     } else if let Some(inner) = map.get_mut(first.as_str()) {

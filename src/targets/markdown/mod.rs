@@ -15,7 +15,9 @@
 
 mod layout;
 
-use super::{BEGIN, Change, END, Item, LineOp, Section, TargetError, line_end, line_number, splice};
+use super::{
+    BEGIN, Change, END, Item, LineOp, Section, TargetError, line_end, line_number, splice,
+};
 use layout::{Block, Layout};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -51,9 +53,7 @@ pub fn render(text: &str, ops: &[LineOp]) -> Result<String, TargetError> {
         let lines = wanted.entry(part).or_insert_with(|| block_lines(&merged, &layout, part));
         change(lines, op)?;
     }
-    let edits = wanted.iter().filter_map(|(part, lines)| {
-        edit(&merged, &layout, *part, lines, eol)
-    });
+    let edits = wanted.iter().filter_map(|(part, lines)| edit(&merged, &layout, *part, lines, eol));
     let result = splice(&merged, edits.collect());
     check(text, &result, &layout, &wanted)?;
     Ok(result)
@@ -155,7 +155,7 @@ fn edit(
         None if empty => None,
         None => Some(insertion(text, layout.parts[part].range.clone(), &inner, eol)),
         Some(block) if empty => Some((with_separators(text, block), String::new())),
-        Some(block) if block_lines(text, layout, part) == lines => None,
+        Some(_) if block_lines(text, layout, part) == lines => None,
         Some(block) => Some((block.inner.clone(), inner)),
     }
 }
@@ -205,11 +205,7 @@ fn last_line_end(text: &str) -> usize {
     if text.ends_with("\r\n") { 2 } else { usize::from(text.ends_with('\n')) }
 }
 
-fn outside<'a>(
-    text: &str,
-    part: Range<usize>,
-    blocks: impl Iterator<Item = &'a Block>,
-) -> String {
+fn outside<'a>(text: &str, part: Range<usize>, blocks: impl Iterator<Item = &'a Block>) -> String {
     let (mut out, mut at) = (String::new(), part.start);
     for block in blocks {
         out.push_str(&text[at..block.range.start]);
