@@ -8,6 +8,7 @@ pub mod clock;
 pub mod config;
 pub mod error;
 pub mod paths;
+pub mod report;
 pub mod store;
 pub mod tick;
 
