@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod config;
+pub mod embed;
 pub mod error;
 pub mod paths;
 
