@@ -6,6 +6,7 @@
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod embed;
 pub mod error;
 pub mod paths;
 pub mod report;

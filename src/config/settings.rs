@@ -38,6 +38,7 @@ pub struct EmbedSettings {
     pub model: String,
     pub url: String,
     pub url_model: String,
+    pub url_dimensions: usize,
     pub url_key_env: String,
     pub timeout_seconds: u64,
     pub threads: usize,
