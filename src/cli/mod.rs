@@ -7,12 +7,13 @@ mod list;
 mod output;
 mod report;
 mod run;
+mod setup;
 mod show;
 mod undo;
 
 use crate::clock::Clock;
 use crate::config::{Layers, Settings};
-use crate::error::{Error, Result};
+use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
 use clap::{Args, Parser, Subcommand};
 pub use output::{escape_terminal, one_line, print_json, print_text, short_id};
@@ -43,6 +44,8 @@ pub struct Global {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Fetch the runtime library and the small embedding model, checked
+    Setup(setup::Arguments),
     /// Run a tick, or show what one would do
     Run(run::RunArgs),
     /// Perform a plan exactly as it was read
@@ -110,9 +113,12 @@ fn print_error(error: &Error) {
     }
 }
 
-fn dispatch(cli: Cli) -> Result<crate::ExitCode> {
+fn dispatch(cli: Cli) -> Result<ExitCode> {
     let session = Session::open(cli.global)?;
     match cli.command {
+        Command::Setup(args) => {
+            setup::run(&args, &session.settings, &session.paths).map(|()| ExitCode::Success)
+        }
         Command::Run(args) => run::run(&session, &args),
         Command::Apply(args) => apply::run(&session, &args),
         Command::Undo(args) => undo::run(&session, &args),

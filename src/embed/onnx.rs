@@ -7,7 +7,9 @@
 use super::graph::Graph;
 use super::tokens::{Tokens, Window};
 use super::vector::{unit, weighted_mean};
-use super::{CHUNK, Descriptor, EmbedError, Embedder, Embedding, Padding, Role, batch, descriptor, runtime};
+use super::{
+    CHUNK, Descriptor, EmbedError, Embedder, Embedding, Padding, Role, batch, descriptor, runtime,
+};
 use crate::config::EmbedSettings;
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
@@ -67,9 +69,7 @@ impl OnnxEmbedder {
         for (text, content) in texts.iter().enumerate() {
             let windows = tokenise(&model.tokens, prefix, content);
             results.push(windows.as_ref().err().cloned());
-            pieces.extend(
-                windows.into_iter().flatten().map(|window| Piece { text, window }),
-            );
+            pieces.extend(windows.into_iter().flatten().map(|window| Piece { text, window }));
         }
         let vectors = self.run(model, &pieces);
         self.gather(results, &pieces, vectors)
@@ -99,9 +99,7 @@ impl OnnxEmbedder {
         match model.graph.run(windows, model.tokens.pad_id) {
             Ok(vectors) => vectors.into_iter().map(|vector| self.finish(vector)).collect(),
             Err(problem) if windows.len() == 1 => vec![Err(EmbedError::Refused(problem))],
-            Err(_) => {
-                windows.iter().flat_map(|window| self.run_batch(model, &[*window])).collect()
-            }
+            Err(_) => windows.iter().flat_map(|window| self.run_batch(model, &[*window])).collect(),
         }
     }
 
@@ -188,7 +186,8 @@ fn present(descriptor: &Descriptor, folder: &Path, name: &str) -> Result<PathBuf
     if path.is_file() {
         return Ok(path);
     }
-    let message = format!("the model {} is not installed: {} is missing", descriptor.name, path.display());
+    let message =
+        format!("the model {} is not installed: {} is missing", descriptor.name, path.display());
     Err(Error::new(ExitCode::Missing, message).hint(pull_hint(descriptor)))
 }
 

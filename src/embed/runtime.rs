@@ -35,7 +35,9 @@ pub fn installed_library(paths: &Paths) -> PathBuf {
 /// The library's file. A path that is stated but has no file is an error, not passed over.
 pub fn find_library(settings: &EmbedSettings, paths: &Paths) -> Result<PathBuf> {
     let variable = std::env::var("ORT_DYLIB_PATH").unwrap_or_default();
-    for (source, stated) in [("embed.onnxruntime", &settings.onnxruntime), ("ORT_DYLIB_PATH", &variable)] {
+    for (source, stated) in
+        [("embed.onnxruntime", &settings.onnxruntime), ("ORT_DYLIB_PATH", &variable)]
+    {
         if !stated.is_empty() {
             let path = PathBuf::from(stated);
             return if path.is_file() { Ok(path) } else { Err(stated_but_absent(source, &path)) };
@@ -61,12 +63,17 @@ pub(super) fn environment(settings: &EmbedSettings, paths: &Paths) -> Result<Env
 
 fn load(path: &Path) -> Result<Environment> {
     let builder = ort::init_from(path).map_err(|error| unusable(path, &error))?;
-    builder.with_name("lifecycle").with_telemetry(false).build().map_err(|error| unusable(path, &error))
+    builder
+        .with_name("lifecycle")
+        .with_telemetry(false)
+        .build()
+        .map_err(|error| unusable(path, &error))
 }
 
 fn candidates(paths: &Paths) -> Vec<PathBuf> {
     let program = std::env::current_exe().ok();
-    let beside = program.as_deref().and_then(Path::parent).map(|folder| folder.join(library_name()));
+    let beside =
+        program.as_deref().and_then(Path::parent).map(|folder| folder.join(library_name()));
     beside.into_iter().chain([installed_library(paths)]).collect()
 }
 

@@ -50,7 +50,12 @@ impl Client {
             builder = builder.no_proxy();
         }
         let http = builder.build().map_err(|error| Error::config(format!("embed.url: {error}")))?;
-        Ok(Self { http, url: url.to_string(), model: settings.url_model.clone(), key: key(settings)? })
+        Ok(Self {
+            http,
+            url: url.to_string(),
+            model: settings.url_model.clone(),
+            key: key(settings)?,
+        })
     }
 
     /// One list of numbers a text, in the order of the texts; empty where none came.
