@@ -2,6 +2,7 @@
 
 mod list;
 mod output;
+mod setup;
 
 use crate::clock::Clock;
 use crate::config::{Layers, Settings};
@@ -38,6 +39,8 @@ pub struct Global {
 enum Command {
     /// List entries
     List(list::ListArgs),
+    /// Fetch the runtime library and the default embedding model
+    Setup(setup::SetupArgs),
 }
 
 /// What a subcommand works with.
@@ -87,5 +90,6 @@ fn run(cli: Cli) -> Result<crate::ExitCode> {
     let session = Session::open(cli.global)?;
     match cli.command {
         Command::List(args) => list::run(&session, &args),
+        Command::Setup(args) => setup::run(&session, &args),
     }
 }

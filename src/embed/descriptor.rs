@@ -239,7 +239,8 @@ impl Descriptor {
     }
 
     fn problem(&self) -> Option<String> {
-        let name_is_plain = self.name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        let name_is_plain =
+            self.name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
         if self.name.is_empty() || self.name.starts_with('.') || !name_is_plain {
             return Some("name: letters, digits, `-`, `_` and `.` only".into());
         }

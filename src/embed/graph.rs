@@ -78,10 +78,12 @@ impl Graph {
         pad_id: u32,
     ) -> ort::Result<Vec<(Cow<'static, str>, SessionInputValue<'static>)>> {
         let rows = windows.len();
-        let fill = |value: &dyn Fn(&Window, usize) -> i64| -> ort::Result<SessionInputValue<'static>> {
-            let cells = windows.iter().flat_map(|window| (0..width).map(|at| value(window, at)));
-            Ok(Tensor::from_array(([rows, width], cells.collect::<Vec<i64>>()))?.into())
-        };
+        let fill =
+            |value: &dyn Fn(&Window, usize) -> i64| -> ort::Result<SessionInputValue<'static>> {
+                let cells =
+                    windows.iter().flat_map(|window| (0..width).map(|at| value(window, at)));
+                Ok(Tensor::from_array(([rows, width], cells.collect::<Vec<i64>>()))?.into())
+            };
         let value = |feed: &Feed| match feed {
             Feed::Ids => fill(&|window, at| i64::from(*window.get(at).unwrap_or(&pad_id))),
             Feed::Mask => fill(&|window, at| i64::from(at < window.len())),

@@ -185,7 +185,10 @@ impl Embedder for HttpEmbedder {
         }
         let mut found = self.blame(found).into_iter();
         let mut next = || found.next().unwrap_or_else(|| Err(EmbedError::missing()));
-        texts.iter().map(|text| if is_blank(text) { Err(EmbedError::Blank) } else { next() }).collect()
+        texts
+            .iter()
+            .map(|text| if is_blank(text) { Err(EmbedError::Blank) } else { next() })
+            .collect()
     }
 
     fn expect_dimensions(&self, dimensions: usize) {
@@ -241,7 +244,7 @@ mod tests {
         #[test]
         fn windows_are_the_text_and_short_enough(text in "\\PC{0,300}", size in 1usize..50) {
             let windows = windows(&text, size);
-            prop_assert_eq!(windows.concat(), text);
+            prop_assert_eq!(windows.concat(), text.as_str());
             prop_assert!(windows.iter().all(|window| window.chars().count() <= size));
         }
     }

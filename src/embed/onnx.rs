@@ -7,10 +7,11 @@
 use super::graph::Graph;
 use super::tokens::{Tokens, Window};
 use super::vector::{unit, weighted_mean};
-use super::{CHUNK, Descriptor, EmbedError, Embedder, Embedding, Padding, Role, batch, descriptor, runtime};
+use super::{
+    CHUNK, Descriptor, EmbedError, Embedder, Embedding, Padding, Role, batch, descriptor, runtime,
+};
 use crate::config::EmbedSettings;
 use crate::error::{Error, ExitCode, Result};
-use crate::paths::Paths;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -18,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct OnnxEmbedder {
     descriptor: Descriptor,
     settings: EmbedSettings,
-    paths: Paths,
+    models: PathBuf,
     loaded: Mutex<Option<Model>>,
 }
 
@@ -34,12 +35,12 @@ struct Piece {
 }
 
 impl OnnxEmbedder {
-    /// An embedder for the model; nothing is loaded or checked yet.
-    pub fn new(descriptor: Descriptor, settings: &EmbedSettings, paths: &Paths) -> Self {
+    /// An embedder for the model in the folder `models`; nothing is loaded or checked yet.
+    pub fn new(descriptor: Descriptor, settings: &EmbedSettings, models: &Path) -> Self {
         Self {
             descriptor,
             settings: settings.clone(),
-            paths: paths.clone(),
+            models: models.into(),
             loaded: Mutex::new(None),
         }
     }
@@ -53,7 +54,7 @@ impl OnnxEmbedder {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         let mut model = match loaded.take() {
             Some(model) => model,
-            None => load(&self.descriptor, &self.settings, &self.paths)?,
+            None => load(&self.descriptor, &self.settings, &self.models)?,
         };
         let result = work(&mut model);
         *loaded = Some(model);
@@ -67,9 +68,7 @@ impl OnnxEmbedder {
         for (text, content) in texts.iter().enumerate() {
             let windows = tokenise(&model.tokens, prefix, content);
             results.push(windows.as_ref().err().cloned());
-            pieces.extend(
-                windows.into_iter().flatten().map(|window| Piece { text, window }),
-            );
+            pieces.extend(windows.into_iter().flatten().map(|window| Piece { text, window }));
         }
         let vectors = self.run(model, &pieces);
         self.gather(results, &pieces, vectors)
@@ -99,9 +98,7 @@ impl OnnxEmbedder {
         match model.graph.run(windows, model.tokens.pad_id) {
             Ok(vectors) => vectors.into_iter().map(|vector| self.finish(vector)).collect(),
             Err(problem) if windows.len() == 1 => vec![Err(EmbedError::Refused(problem))],
-            Err(_) => {
-                windows.iter().flat_map(|window| self.run_batch(model, &[*window])).collect()
-            }
+            Err(_) => windows.iter().flat_map(|window| self.run_batch(model, &[*window])).collect(),
         }
     }
 
@@ -166,9 +163,9 @@ fn tokenise(tokens: &Tokens, prefix: &str, text: &str) -> Result<Vec<Window>, Em
     tokens.windows(&format!("{prefix}{text}")).map_err(EmbedError::Refused)
 }
 
-fn load(descriptor: &Descriptor, settings: &EmbedSettings, paths: &Paths) -> Result<Model> {
-    let environment = runtime::environment(settings, paths)?;
-    let folder = paths.models().join(&descriptor.name);
+fn load(descriptor: &Descriptor, settings: &EmbedSettings, models: &Path) -> Result<Model> {
+    let environment = runtime::environment(settings, models)?;
+    let folder = models.join(&descriptor.name);
     let graph = descriptor.graph().ok_or_else(|| {
         Error::config(format!("{}: a model without files cannot run in process", descriptor.name))
             .hint("set embed.url to the server that has it")
@@ -188,7 +185,8 @@ fn present(descriptor: &Descriptor, folder: &Path, name: &str) -> Result<PathBuf
     if path.is_file() {
         return Ok(path);
     }
-    let message = format!("the model {} is not installed: {} is missing", descriptor.name, path.display());
+    let message =
+        format!("the model {} is not installed: {} is missing", descriptor.name, path.display());
     Err(Error::new(ExitCode::Missing, message).hint(pull_hint(descriptor)))
 }
 
