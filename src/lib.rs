@@ -9,6 +9,7 @@ pub mod config;
 pub mod embed;
 pub mod error;
 pub mod paths;
+pub mod report;
 pub mod store;
 pub mod tick;
 
