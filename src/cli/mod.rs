@@ -58,6 +58,8 @@ enum Command {
     History(report::HistoryArgs),
     /// List entries
     List(list::ListArgs),
+    /// Fetch the runtime library and the default embedding model
+    Setup(setup::SetupArgs),
     /// Show one entry with its sources, links, lines in files and history
     Show(show::ShowArgs),
     /// Expire entries by hand; they can be restored
@@ -125,6 +127,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Report(args) => report::run(&session, &args),
         Command::History(args) => report::history(&session, &args),
         Command::List(args) => list::run(&session, &args),
+        Command::Setup(args) => setup::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),
         Command::Forget(args) => entries::forget(&session, &args),
         Command::Restore(args) => entries::restore(&session, &args),

@@ -45,6 +45,7 @@ pub struct EmbedSettings {
     pub batch_tokens: usize,
     pub max_attempts: u32,
     pub onnxruntime: String,
+    pub hub: String,
 }
 
 /// `[connect]`

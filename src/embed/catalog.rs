@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_lists_the_known_ones() {
-        let error = Catalog::shipped().get("nope").err().expect("unknown");
+        let error = Catalog::shipped().get("nope").expect_err("unknown");
         assert!(error.hint.is_some_and(|hint| hint.contains("all-minilm-l6-v2")));
     }
 

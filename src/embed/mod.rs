@@ -18,6 +18,7 @@ mod descriptor;
 mod error;
 mod graph;
 pub mod http;
+pub mod install;
 pub mod onnx;
 mod open;
 mod pool;

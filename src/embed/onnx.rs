@@ -12,7 +12,6 @@ use super::{
 };
 use crate::config::EmbedSettings;
 use crate::error::{Error, ExitCode, Result};
-use crate::paths::Paths;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -20,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct OnnxEmbedder {
     descriptor: Descriptor,
     settings: EmbedSettings,
-    paths: Paths,
+    models: PathBuf,
     loaded: Mutex<Option<Model>>,
 }
 
@@ -36,12 +35,12 @@ struct Piece {
 }
 
 impl OnnxEmbedder {
-    /// An embedder for the model; nothing is loaded or checked yet.
-    pub fn new(descriptor: Descriptor, settings: &EmbedSettings, paths: &Paths) -> Self {
+    /// An embedder for the model in the folder `models`; nothing is loaded or checked yet.
+    pub fn new(descriptor: Descriptor, settings: &EmbedSettings, models: &Path) -> Self {
         Self {
             descriptor,
             settings: settings.clone(),
-            paths: paths.clone(),
+            models: models.into(),
             loaded: Mutex::new(None),
         }
     }
@@ -55,7 +54,7 @@ impl OnnxEmbedder {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         let mut model = match loaded.take() {
             Some(model) => model,
-            None => load(&self.descriptor, &self.settings, &self.paths)?,
+            None => load(&self.descriptor, &self.settings, &self.models)?,
         };
         let result = work(&mut model);
         *loaded = Some(model);
@@ -164,9 +163,9 @@ fn tokenise(tokens: &Tokens, prefix: &str, text: &str) -> Result<Vec<Window>, Em
     tokens.windows(&format!("{prefix}{text}")).map_err(EmbedError::Refused)
 }
 
-fn load(descriptor: &Descriptor, settings: &EmbedSettings, paths: &Paths) -> Result<Model> {
-    let environment = runtime::environment(settings, paths)?;
-    let folder = paths.models().join(&descriptor.name);
+fn load(descriptor: &Descriptor, settings: &EmbedSettings, models: &Path) -> Result<Model> {
+    let environment = runtime::environment(settings, models)?;
+    let folder = models.join(&descriptor.name);
     let graph = descriptor.graph().ok_or_else(|| {
         Error::config(format!("{}: a model without files cannot run in process", descriptor.name))
             .hint("set embed.url to the server that has it")

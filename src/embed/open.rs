@@ -15,7 +15,7 @@ pub fn open(settings: &Settings, paths: &Paths) -> Result<Box<dyn Embedder>> {
     let catalog = Catalog::load(paths)?;
     if settings.url.is_empty() {
         let descriptor = catalog.get(&settings.model)?.clone();
-        return Ok(Box::new(OnnxEmbedder::new(descriptor, settings, paths)));
+        return Ok(Box::new(OnnxEmbedder::new(descriptor, settings, &paths.models())));
     }
     Ok(Box::new(HttpEmbedder::new(of_server(&catalog, settings), settings)?))
 }

@@ -6,7 +6,6 @@
 
 use crate::config::EmbedSettings;
 use crate::error::{Error, ExitCode, Result};
-use crate::paths::Paths;
 use ort::environment::Environment;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -28,12 +27,12 @@ pub fn library_name() -> String {
 }
 
 /// Where `lifecycle setup` puts the library.
-pub fn installed_library(paths: &Paths) -> PathBuf {
-    paths.models().join("onnxruntime").join(library_name())
+pub fn installed_library(models: &Path) -> PathBuf {
+    models.join("onnxruntime").join(library_name())
 }
 
 /// The library's file. A path that is stated but has no file is an error, not passed over.
-pub fn find_library(settings: &EmbedSettings, paths: &Paths) -> Result<PathBuf> {
+pub fn find_library(settings: &EmbedSettings, models: &Path) -> Result<PathBuf> {
     let variable = std::env::var("ORT_DYLIB_PATH").unwrap_or_default();
     for (source, stated) in
         [("embed.onnxruntime", &settings.onnxruntime), ("ORT_DYLIB_PATH", &variable)]
@@ -43,19 +42,19 @@ pub fn find_library(settings: &EmbedSettings, paths: &Paths) -> Result<PathBuf> 
             return if path.is_file() { Ok(path) } else { Err(stated_but_absent(source, &path)) };
         }
     }
-    candidates(paths).into_iter().find(|path| path.is_file()).ok_or_else(|| {
+    candidates(models).into_iter().find(|path| path.is_file()).ok_or_else(|| {
         Error::new(ExitCode::Missing, "the ONNX Runtime library is not installed")
             .hint("`lifecycle setup` fetches it and the embedding model")
     })
 }
 
 /// The library, loaded once for the process.
-pub(super) fn environment(settings: &EmbedSettings, paths: &Paths) -> Result<Environment> {
+pub(super) fn environment(settings: &EmbedSettings, models: &Path) -> Result<Environment> {
     let mut loaded = ENVIRONMENT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some(environment) = loaded.as_ref() {
         return Ok(environment.clone());
     }
-    let path = find_library(settings, paths)?;
+    let path = find_library(settings, models)?;
     let environment = load(&path)?;
     *loaded = Some(environment.clone());
     Ok(environment)
@@ -70,11 +69,11 @@ fn load(path: &Path) -> Result<Environment> {
         .map_err(|error| unusable(path, &error))
 }
 
-fn candidates(paths: &Paths) -> Vec<PathBuf> {
+fn candidates(models: &Path) -> Vec<PathBuf> {
     let program = std::env::current_exe().ok();
     let beside =
         program.as_deref().and_then(Path::parent).map(|folder| folder.join(library_name()));
-    beside.into_iter().chain([installed_library(paths)]).collect()
+    beside.into_iter().chain([installed_library(models)]).collect()
 }
 
 fn stated_but_absent(source: &str, path: &Path) -> Error {

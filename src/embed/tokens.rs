@@ -63,3 +63,43 @@ fn pad_id(tokenizer: &Tokenizer) -> u32 {
     let named = || ["[PAD]", "<pad>"].iter().find_map(|name| tokenizer.token_to_id(name));
     stated.or_else(named).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Catalog;
+    use super::*;
+
+    const TINY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/qwen3-tiny");
+
+    fn tiny(max_tokens: usize) -> Tokens {
+        let catalog = Catalog::shipped();
+        let qwen = catalog.get("qwen3-embedding-0.6b").expect("shipped").clone();
+        let descriptor = Descriptor { max_tokens, eos_id: Some(509), ..qwen };
+        Tokens::load(&Path::new(TINY).join("tokenizer.json"), &descriptor).expect("sound")
+    }
+
+    fn golden() -> serde_json::Value {
+        let text = std::fs::read_to_string(format!("{TINY}/golden.json")).expect("there");
+        serde_json::from_str(&text).expect("JSON")
+    }
+
+    #[test]
+    fn ids_are_those_of_the_reference_and_end_with_the_end_mark() {
+        let tokens = tiny(1024);
+        for entry in golden()["entries"].as_array().expect("a list") {
+            let text = entry["text"].as_str().expect("text");
+            let ids: Vec<u32> = serde_json::from_value(entry["ids"].clone()).expect("ids");
+            assert_eq!(tokens.windows(text).expect("tokenises"), [ids]);
+        }
+    }
+
+    #[test]
+    fn a_long_text_loses_no_token_and_each_window_has_the_end_mark() {
+        let text = "Der Server startet nicht, weil der Port 8080 bereits belegt ist. ".repeat(9);
+        let whole = tiny(4096).windows(&text).expect("tokenises").concat();
+        let windows = tiny(50).windows(&text).expect("tokenises");
+        assert!(windows.iter().all(|window| window.len() <= 50 && window.last() == Some(&509)));
+        let kept = windows.iter().flat_map(|window| &window[..window.len() - 1]).copied();
+        assert_eq!(kept.chain([509]).collect::<Vec<u32>>(), whole);
+    }
+}

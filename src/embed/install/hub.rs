@@ -21,9 +21,11 @@ pub(super) fn download(base: &str, path: &str, wanted: &Wanted) -> Result<()> {
     crate::paths::create_private(folder)?;
     let part = part(&wanted.place);
     let url = format!("{}/{path}", base.trim_end_matches('/'));
-    receive(&url, &part, wanted).map_err(|error| error.hint(
-        "run it again to continue where it stopped, or give the files with `--from FOLDER`",
-    ))?;
+    receive(&url, &part, wanted).map_err(|error| {
+        error.hint(
+            "run it again to continue where it stopped, or give the files with `--from FOLDER`",
+        )
+    })?;
     let found = place::sum(&part).map_err(|error| Error::io(&part, &error))?;
     if found != wanted.sha256 {
         let removed = std::fs::remove_file(&part);

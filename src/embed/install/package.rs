@@ -46,7 +46,12 @@ fn run_pip(python: &str, folder: &Path, wheel: &Wheel) -> Result<(), String> {
         return Ok(());
     }
     let errors = String::from_utf8_lossy(&output.stderr);
-    Err(errors.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no reason given").into())
+    Err(errors
+        .lines()
+        .rev()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or("no reason given")
+        .into())
 }
 
 /// The wheel's file in a folder: the one with the right sum.
