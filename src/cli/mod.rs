@@ -45,7 +45,7 @@ pub struct Global {
 #[derive(Subcommand)]
 enum Command {
     /// Fetch the runtime library and the small embedding model, checked
-    Setup(setup::Arguments),
+    Setup(setup::SetupArgs),
     /// Run a tick, or show what one would do
     Run(run::RunArgs),
     /// Perform a plan exactly as it was read
@@ -58,8 +58,6 @@ enum Command {
     History(report::HistoryArgs),
     /// List entries
     List(list::ListArgs),
-    /// Fetch the runtime library and the default embedding model
-    Setup(setup::SetupArgs),
     /// Show one entry with its sources, links, lines in files and history
     Show(show::ShowArgs),
     /// Expire entries by hand; they can be restored
@@ -118,9 +116,6 @@ fn print_error(error: &Error) {
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     let session = Session::open(cli.global)?;
     match cli.command {
-        Command::Setup(args) => {
-            setup::run(&args, &session.settings, &session.paths).map(|()| ExitCode::Success)
-        }
         Command::Run(args) => run::run(&session, &args),
         Command::Apply(args) => apply::run(&session, &args),
         Command::Undo(args) => undo::run(&session, &args),
