@@ -7,6 +7,7 @@
 mod apply;
 mod entries;
 mod journal;
+pub mod routes;
 
 pub use apply::{apply, check};
 pub use entries::{

@@ -6,3 +6,4 @@
 mod embed;
 mod embed_server;
 mod support;
+mod route;
