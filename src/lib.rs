@@ -3,9 +3,11 @@
 //! Arrows: `cli → tick → {store, capture, embed, index, model, targets}`, `tick → phases`,
 //! `phases → nothing`. Adapters never import each other.
 
+pub mod capture;
 pub mod clock;
 pub mod config;
 pub mod error;
 pub mod paths;
+pub mod redact;
 
 pub use error::{Error, ExitCode, Result};
