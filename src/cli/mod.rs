@@ -9,6 +9,7 @@ mod report;
 mod run;
 mod setup;
 mod show;
+mod status;
 mod undo;
 
 use crate::clock::Clock;
@@ -56,6 +57,8 @@ enum Command {
     Report(report::ReportArgs),
     /// List the ticks
     History(report::HistoryArgs),
+    /// The store on one screen: what lies where, what waits for what
+    Status,
     /// List entries
     List(list::ListArgs),
     /// Show one entry with its sources, links, lines in files and history
@@ -121,6 +124,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Undo(args) => undo::run(&session, &args),
         Command::Report(args) => report::run(&session, &args),
         Command::History(args) => report::history(&session, &args),
+        Command::Status => status::run(&session),
         Command::List(args) => list::run(&session, &args),
         Command::Setup(args) => setup::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),
