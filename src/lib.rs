@@ -4,10 +4,15 @@
 //! `phases → nothing`. Adapters never import each other.
 
 pub mod capture;
+pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod embed;
 pub mod error;
 pub mod paths;
 pub mod redact;
+pub mod report;
+pub mod store;
+pub mod tick;
 
 pub use error::{Error, ExitCode, Result};

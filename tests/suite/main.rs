@@ -1,1 +1,9 @@
-fn main() {}
+//! The integration tests: the real command on a real store in a temporary folder.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(missing_docs)]
+
+mod architecture;
+mod embed;
+mod embed_server;
+mod support;

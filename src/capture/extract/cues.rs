@@ -2,6 +2,7 @@
 
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
+use std::collections::BTreeSet;
 
 const CUES: &str = include_str!("../../../config/cues.toml");
 
@@ -135,7 +136,7 @@ impl Cues {
 
     fn points(&self, speaker: &Speaker, sentence: &str, hedge: i32) -> i32 {
         let standing = speaker.standing.as_ref().is_some_and(|regex| regex.is_match(sentence));
-        let weak = speaker.weak.find_iter(sentence).take(2).count();
+        let weak = weak_words(&speaker.weak, sentence).min(2);
         let weigh = |is_there: bool, weight: i32| if is_there { weight } else { 0 };
         weigh(standing, 4) + weigh(speaker.strong.is_match(sentence), 2) + weak as i32
             - weigh(speaker.complaint.is_match(sentence), 4)
@@ -162,6 +163,16 @@ impl Default for Cues {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// How many different weak words a sentence holds; all numbers are one.
+fn weak_words(weak: &Regex, sentence: &str) -> usize {
+    let class = |word: &str| match word.starts_with(|ch: char| ch.is_ascii_digit()) {
+        true => "0".to_string(),
+        false => word.to_lowercase(),
+    };
+    let words: BTreeSet<String> = weak.find_iter(sentence).map(|m| class(m.as_str())).collect();
+    words.len()
 }
 
 /// Whether a sentence ends in a question mark of any script.

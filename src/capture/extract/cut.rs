@@ -49,7 +49,7 @@ mod tests {
             };
             assert_eq!(cut(&text, bytes).len(), wanted, "{bytes}");
         }
-        assert_eq!(cut_with_mark("one two three four", 16), "one two three …");
+        assert_eq!(cut_with_mark("one two three four", 17), "one two three …");
     }
 
     proptest! {
