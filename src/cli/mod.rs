@@ -4,6 +4,7 @@ mod apply;
 mod config;
 mod entries;
 mod list;
+mod model;
 mod output;
 mod report;
 mod run;
@@ -58,6 +59,8 @@ enum Command {
     List(list::ListArgs),
     /// Fetch the runtime library and the default embedding model
     Setup(setup::SetupArgs),
+    /// Embedding models: list, fetch, choose, calibrate
+    Model(model::ModelArgs),
     /// Show one entry with its sources, links, lines in files and history
     Show(show::ShowArgs),
     /// Expire entries by hand; they can be restored
@@ -123,6 +126,7 @@ fn dispatch(cli: Cli) -> Result<crate::ExitCode> {
         Command::History(args) => report::history(&session, &args),
         Command::List(args) => list::run(&session, &args),
         Command::Setup(args) => setup::run(&session, &args),
+        Command::Model(args) => model::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),
         Command::Forget(args) => entries::forget(&session, &args),
         Command::Restore(args) => entries::restore(&session, &args),
