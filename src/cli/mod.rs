@@ -14,7 +14,7 @@ mod undo;
 
 use crate::clock::Clock;
 use crate::config::{Layers, Settings};
-use crate::error::{Error, Result};
+use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
 use clap::{Args, Parser, Subcommand};
 pub use output::{escape_terminal, one_line, print_json, print_text, short_id};
@@ -45,6 +45,8 @@ pub struct Global {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Fetch the runtime library and the small embedding model, checked
+    Setup(setup::SetupArgs),
     /// Run a tick, or show what one would do
     Run(run::RunArgs),
     /// Perform a plan exactly as it was read
@@ -57,8 +59,6 @@ enum Command {
     History(report::HistoryArgs),
     /// List entries
     List(list::ListArgs),
-    /// Fetch the runtime library and the default embedding model
-    Setup(setup::SetupArgs),
     /// Embedding models: list, fetch, choose, calibrate
     Model(model::ModelArgs),
     /// Show one entry with its sources, links, lines in files and history
@@ -116,7 +116,7 @@ fn print_error(error: &Error) {
     }
 }
 
-fn dispatch(cli: Cli) -> Result<crate::ExitCode> {
+fn dispatch(cli: Cli) -> Result<ExitCode> {
     let session = Session::open(cli.global)?;
     match cli.command {
         Command::Run(args) => run::run(&session, &args),

@@ -60,7 +60,7 @@ fn list(session: &Session) -> Result<()> {
     }
     for known in catalog.iter() {
         let mark = if is_chosen(session, known) { '*' } else { ' ' };
-        let state = if is_installed(known, &models) { "installed" } else { "not installed" };
+        let state = if known.is_installed(&models) { "installed" } else { "not installed" };
         print_text(&format!(
             "{mark} {:24} {state:14} {:>5} numbers  {:>6.0} MB  {:11} {}\n",
             known.name,
@@ -78,7 +78,7 @@ fn row(session: &Session, known: &Descriptor, models: &Path) -> serde_json::Valu
         "name": known.name, "id": known.id(), "about": known.about, "licence": known.licence,
         "dimensions": known.dimensions, "max_tokens": known.max_tokens,
         "bytes": known.files.iter().map(|file| file.bytes).sum::<u64>(),
-        "chosen": is_chosen(session, known), "installed": is_installed(known, models),
+        "chosen": is_chosen(session, known), "installed": known.is_installed(models),
         "calibration": known.calibration,
     })
 }
@@ -91,15 +91,6 @@ fn is_chosen(session: &Session, known: &Descriptor) -> bool {
     let embed = &session.settings.embed;
     let name = if embed.url.is_empty() { &embed.model } else { &embed.url_model };
     known.name == *name
-}
-
-/// Whether the files are there with the right size; the sums are checked by `pull`.
-fn is_installed(known: &Descriptor, models: &Path) -> bool {
-    let folder = models.join(&known.name);
-    !known.files.is_empty()
-        && known.files.iter().all(|file| {
-            std::fs::metadata(folder.join(&file.name)).is_ok_and(|data| data.len() == file.bytes)
-        })
 }
 
 fn pull(session: &Session, name: &str, from: Option<&Path>) -> Result<()> {
@@ -132,7 +123,7 @@ fn check(session: &Session, descriptor: &Descriptor) -> Result<usize> {
 fn choose(session: &Session, name: &str) -> Result<()> {
     let catalog = Catalog::load(&session.paths)?;
     let descriptor = catalog.get(name)?;
-    if !is_installed(descriptor, &session.paths.models()) {
+    if !descriptor.is_installed(&session.paths.models()) {
         return Err(Error::new(ExitCode::Missing, format!("{name} is not installed"))
             .hint(format!("`lifecycle model pull {name}`{}", origin_hint(descriptor))));
     }
@@ -166,10 +157,17 @@ fn set_model(file: &Path, name: &str) -> Result<()> {
             Error::config(format!("{}: {}", file.display(), error.to_string().trim_end()))
         })?;
     let section = document.entry("embed").or_insert(toml_edit::table());
-    let table = section.as_table_like_mut().ok_or_else(|| {
-        Error::config(format!("{}: embed is not a section", file.display()))
-    })?;
-    table.insert("model", toml_edit::value(name));
+    let table = section
+        .as_table_like_mut()
+        .ok_or_else(|| Error::config(format!("{}: embed is not a section", file.display())))?;
+    match table.get_mut("model").and_then(toml_edit::Item::as_value_mut) {
+        Some(value) => {
+            let decor = value.decor().clone();
+            *value = name.into();
+            *value.decor_mut() = decor;
+        }
+        None => _ = table.insert("model", toml_edit::value(name)),
+    }
     write_whole(file, &document.to_string())
 }
 

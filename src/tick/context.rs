@@ -3,13 +3,16 @@
 use super::notes::{Level, Note};
 use crate::clock::Clock;
 use crate::config::Settings;
+use crate::embed::Embedder;
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
 use crate::store::{self, Store};
 use lifecycle_phases::{Phase, PlannedStep, Step};
 use rusqlite::Transaction;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Whether a run writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +52,8 @@ pub struct Context<'a> {
     pub notes: Vec<Note>,
     /// Every step performed so far, in order: the plan.
     pub performed: Vec<PlannedStep>,
+    /// Opened at the first need; loads its model at the first text.
+    embedder: OnceCell<Arc<dyn Embedder>>,
     /// Number of the next step that has none yet.
     next_n: usize,
     /// The exit code of the first failure that has one of its own.
@@ -81,6 +86,7 @@ impl<'a> Context<'a> {
             originals: BTreeMap::new(),
             notes: Vec::new(),
             performed: Vec::new(),
+            embedder: OnceCell::new(),
             next_n: 1,
             failure: None,
             tick: None,
@@ -90,6 +96,16 @@ impl<'a> Context<'a> {
     /// The run's time, milliseconds UTC.
     pub fn now(&self) -> i64 {
         self.clock.now()
+    }
+
+    /// The embedder that serves this run.
+    pub fn embedder(&self) -> Result<Arc<dyn Embedder>> {
+        if let Some(embedder) = self.embedder.get() {
+            return Ok(Arc::clone(embedder));
+        }
+        let embedder: Arc<dyn Embedder> =
+            super::serving::open(self.store.reader(), self.settings, self.paths)?;
+        Ok(Arc::clone(self.embedder.get_or_init(|| embedder)))
     }
 
     /// Adds a note.
