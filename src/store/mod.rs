@@ -26,6 +26,7 @@ pub use overview::{Overview, overview};
 
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
+use crate::fault;
 use crate::paths::{Paths, create_private};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use rusqlite_migration::{M, Migrations};
@@ -115,7 +116,9 @@ impl Store {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = work(&transaction)?;
+        fault::point("before commit");
         transaction.commit()?;
+        fault::point("after commit");
         Ok(value)
     }
 
