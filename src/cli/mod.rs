@@ -4,12 +4,16 @@ mod apply;
 mod config;
 mod entries;
 mod list;
+mod model;
 mod output;
 mod report;
+mod route;
 mod run;
 mod setup;
 mod show;
+mod status;
 mod undo;
+mod why;
 
 use crate::clock::Clock;
 use crate::config::{Layers, Settings};
@@ -48,6 +52,8 @@ enum Command {
     Setup(setup::SetupArgs),
     /// Run a tick, or show what one would do
     Run(run::RunArgs),
+    /// Write proven knowledge into config files (the route phase alone)
+    Route(route::RouteArgs),
     /// Perform a plan exactly as it was read
     Apply(apply::ApplyArgs),
     /// Take a tick back, files included
@@ -56,10 +62,16 @@ enum Command {
     Report(report::ReportArgs),
     /// List the ticks
     History(report::HistoryArgs),
+    /// The store on one screen: what lies where, what waits for what
+    Status,
     /// List entries
     List(list::ListArgs),
+    /// Embedding models: list, fetch, choose, calibrate
+    Model(model::ModelArgs),
     /// Show one entry with its sources, links, lines in files and history
     Show(show::ShowArgs),
+    /// Explain a line of a file (FILE:LINE) or an entry: sources, conversation, other places
+    Why(why::WhyArgs),
     /// Expire entries by hand; they can be restored
     Forget(entries::IdArgs),
     /// Bring expired entries back
@@ -117,13 +129,17 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     let session = Session::open(cli.global)?;
     match cli.command {
         Command::Run(args) => run::run(&session, &args),
+        Command::Route(args) => route::run(&session, &args),
         Command::Apply(args) => apply::run(&session, &args),
         Command::Undo(args) => undo::run(&session, &args),
         Command::Report(args) => report::run(&session, &args),
         Command::History(args) => report::history(&session, &args),
+        Command::Status => status::run(&session),
         Command::List(args) => list::run(&session, &args),
         Command::Setup(args) => setup::run(&session, &args),
+        Command::Model(args) => model::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),
+        Command::Why(args) => why::run(&session, &args),
         Command::Forget(args) => entries::forget(&session, &args),
         Command::Restore(args) => entries::restore(&session, &args),
         Command::Protect(args) => entries::protect(&session, &args),

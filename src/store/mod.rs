@@ -5,11 +5,16 @@
 //! on a [`Store::scratch`] copy, so planning never needs a second code path.
 
 mod apply;
+mod descriptors;
 mod entries;
 mod journal;
+mod overview;
 pub mod routes;
 
 pub use apply::{apply, check};
+pub use descriptors::{
+    Unembedded, ahead_of, count_failure, descriptors, dimensions, lacking, put_vector, some_lacking,
+};
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
 };
@@ -18,8 +23,11 @@ pub use journal::{
     running_ticks, set_step_status, steps_of, tick, ticks,
 };
 
+pub use overview::{Overview, overview};
+
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
+use crate::fault;
 use crate::paths::{Paths, create_private};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use rusqlite_migration::{M, Migrations};
@@ -109,7 +117,9 @@ impl Store {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = work(&transaction)?;
+        fault::point("before commit");
         transaction.commit()?;
+        fault::point("after commit");
         Ok(value)
     }
 

@@ -13,6 +13,7 @@ mod lock;
 pub mod notes;
 mod route;
 mod run;
+pub mod serving;
 mod undo;
 
 pub use apply::apply;

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(missing_docs)]
 
+mod architecture;
+mod cases;
 mod embed;
 mod embed_server;
-mod support;
 mod route;
+mod support;
