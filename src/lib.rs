@@ -10,6 +10,7 @@ pub mod embed;
 pub mod error;
 pub mod paths;
 pub mod report;
+pub mod search;
 pub mod store;
 pub mod tick;
 

@@ -7,6 +7,7 @@ mod list;
 mod output;
 mod report;
 mod run;
+mod search;
 mod setup;
 mod show;
 mod undo;
@@ -58,6 +59,8 @@ enum Command {
     History(report::HistoryArgs),
     /// List entries
     List(list::ListArgs),
+    /// Find entries and documents by meaning and by words
+    Search(search::SearchArgs),
     /// Show one entry with its sources, links, lines in files and history
     Show(show::ShowArgs),
     /// Expire entries by hand; they can be restored
@@ -123,6 +126,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::History(args) => report::history(&session, &args),
         Command::List(args) => list::run(&session, &args),
         Command::Setup(args) => setup::run(&session, &args),
+        Command::Search(args) => search::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),
         Command::Forget(args) => entries::forget(&session, &args),
         Command::Restore(args) => entries::restore(&session, &args),

@@ -14,6 +14,7 @@ pub struct Settings {
     pub consolidate: ConsolidateSettings,
     pub route: RouteSettings,
     pub age: AgeSettings,
+    pub search: SearchSettings,
 }
 
 /// `[store]`
@@ -78,4 +79,17 @@ pub struct AgeSettings {
     pub max_reprieves: u32,
     pub max_expire_share: f64,
     pub max_expire_free: usize,
+}
+
+/// `[search]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct SearchSettings {
+    pub results: usize,
+    pub max_results: usize,
+    pub least_score: f64,
+    pub lexical_weight: f64,
+    pub candidates: usize,
+    pub whole_chars: usize,
+    pub snippet_chars: usize,
+    pub chunks_per_document: usize,
 }

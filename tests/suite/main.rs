@@ -5,4 +5,5 @@
 
 mod embed;
 mod embed_server;
+mod retrieval;
 mod support;
