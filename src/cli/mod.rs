@@ -4,12 +4,14 @@ mod apply;
 mod config;
 mod entries;
 mod list;
+mod model;
 mod output;
 mod report;
 mod run;
 mod search;
 mod setup;
 mod show;
+mod status;
 mod undo;
 
 use crate::clock::Clock;
@@ -57,10 +59,14 @@ enum Command {
     Report(report::ReportArgs),
     /// List the ticks
     History(report::HistoryArgs),
+    /// The store on one screen: what lies where, what waits for what
+    Status,
     /// List entries
     List(list::ListArgs),
     /// Find entries and documents by meaning and by words
     Search(search::SearchArgs),
+    /// Embedding models: list, fetch, choose, calibrate
+    Model(model::ModelArgs),
     /// Show one entry with its sources, links, lines in files and history
     Show(show::ShowArgs),
     /// Expire entries by hand; they can be restored
@@ -124,9 +130,11 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Undo(args) => undo::run(&session, &args),
         Command::Report(args) => report::run(&session, &args),
         Command::History(args) => report::history(&session, &args),
+        Command::Status => status::run(&session),
         Command::List(args) => list::run(&session, &args),
         Command::Setup(args) => setup::run(&session, &args),
         Command::Search(args) => search::run(&session, &args),
+        Command::Model(args) => model::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),
         Command::Forget(args) => entries::forget(&session, &args),
         Command::Restore(args) => entries::restore(&session, &args),

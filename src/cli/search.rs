@@ -1,10 +1,12 @@
 //! `lifecycle search`: finds entries and documents by meaning and by words.
 
 use super::{Session, escape_terminal, print_json, print_text};
-use crate::embed::{self, Embedder};
+use crate::capture::project::project_of;
+use crate::embed::Embedder;
 use crate::error::{Error, ExitCode, Result};
 use crate::search::{self, Answer, Hit, Mode, Part, Query};
 use crate::store::{Found, Scope, Store};
+use crate::tick;
 use clap::Args;
 use lifecycle_phases::{Kind, State};
 use serde_json::{Value, json};
@@ -62,13 +64,19 @@ impl ScopeArgs {
     /// The scope; an unknown word is an error.
     pub fn scope(&self) -> Result<Scope> {
         Ok(Scope {
-            project: self.project.clone(),
+            project: self.project.as_deref().map(project_name),
             kind: known(self.kind.as_deref(), Kind::parse, "kind")?,
             state: known(self.state.as_deref(), State::parse, "state")?,
             tags: self.tags.clone(),
             all: self.all,
         })
     }
+}
+
+/// The name under which the project of a folder is stored; what is no folder is taken as a name.
+pub fn project_name(folder: &str) -> String {
+    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.into());
+    project_of(absolute).unwrap_or_else(|| folder.to_string())
 }
 
 fn known<T>(word: Option<&str>, parse: fn(&str) -> Option<T>, what: &str) -> Result<Option<T>> {
@@ -89,7 +97,7 @@ pub fn run(session: &Session, args: &SearchArgs) -> Result<ExitCode> {
             Some(Only::Meaning) => Mode::Dense,
         },
     };
-    let embedder = embed::open(&session.settings, &session.paths);
+    let embedder = tick::serving::open(store.reader(), &session.settings, &session.paths);
     let embedder: Result<&dyn Embedder, &Error> = embedder.as_deref();
     let answer = search::search(store.reader(), embedder, &session.settings.search, &query)?;
     if session.global.json {

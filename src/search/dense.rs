@@ -25,7 +25,7 @@ pub(super) fn scan(
 ) -> Result<Vec<DenseHit>> {
     let mut best = Best::new(limit);
     store::for_each_vector(connection, descriptor, scope, |item, bytes| {
-        if bytes.len() == query.len() * size_of::<f32>() {
+        if bytes.len() == size_of_val(query) {
             best.offer(item, dot(query, bytes));
         }
     })?;

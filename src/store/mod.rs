@@ -5,13 +5,19 @@
 //! on a [`Store::scratch`] copy, so planning never needs a second code path.
 
 mod apply;
+mod descriptors;
 mod entries;
 mod found;
 mod fts;
 mod journal;
+
+mod overview;
 mod terms;
 
 pub use apply::{apply, check};
+pub use descriptors::{
+    Unembedded, ahead_of, count_failure, descriptors, dimensions, lacking, put_vector, some_lacking,
+};
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
 };
@@ -23,8 +29,11 @@ pub use journal::{
 };
 pub use terms::{TERMS_VERSION, Term, query_terms, terms_of};
 
+pub use overview::{Overview, overview};
+
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
+use crate::fault;
 use crate::paths::{Paths, create_private};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use rusqlite_migration::{M, Migrations};
@@ -114,7 +123,9 @@ impl Store {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = work(&transaction)?;
+        fault::point("before commit");
         transaction.commit()?;
+        fault::point("after commit");
         Ok(value)
     }
 
