@@ -83,19 +83,30 @@ CREATE TABLE cluster (
   updated     INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Lines of config files that are ours, or that state what an entry of ours says.
+-- Lines of config files that are ours, or that state what an entry of ours says. A row outlives
+-- its entry, so that the line of a forgotten entry can still be taken out.
 CREATE TABLE route (
-  entry       INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
-  path        TEXT NOT NULL,
+  entry       INTEGER NOT NULL,                    -- entry.seq, which is never used twice
+  entry_id    TEXT NOT NULL,
+  path        TEXT NOT NULL,                       -- resolved
   section     TEXT NOT NULL,                       -- JSON array of headings, outermost first
   line        TEXT NOT NULL,
-  status      TEXT NOT NULL,                       -- written | known | withdrawn | edited | deleted
+  status      TEXT NOT NULL,                       -- written | known | withdrawn (by us) | deleted (by the user)
   score       REAL NOT NULL,
   runners_up  TEXT NOT NULL DEFAULT '[]',
   updated     INTEGER NOT NULL,
   PRIMARY KEY (entry, path)
 ) STRICT;
-CREATE INDEX route_path ON route (path);
+CREATE INDEX route_path ON route (path, status);
+
+-- Vectors of blocks of target files. Derived; rows that no tick used for long are dropped.
+CREATE TABLE section_vector (
+  descriptor  TEXT NOT NULL,
+  text_hash   TEXT NOT NULL,
+  data        BLOB NOT NULL,                       -- f32 little-endian, unit length
+  used        INTEGER NOT NULL,                    -- when it was last read
+  PRIMARY KEY (descriptor, text_hash)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tick (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -133,9 +144,10 @@ CREATE TABLE file_write (
   before_hash TEXT,
   after       BLOB,                                -- NULL: the file is removed
   after_hash  TEXT,
-  status      TEXT NOT NULL                        -- intent | done | conflict | undone
+  status      TEXT NOT NULL                        -- intent | done | refused | conflict | undone
 ) STRICT;
 CREATE INDEX file_write_tick ON file_write (tick);
+CREATE INDEX file_write_path ON file_write (path);
 
 -- One row a model request, opened before it is sent and closed after.
 CREATE TABLE call (

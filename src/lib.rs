@@ -15,6 +15,7 @@ pub mod redact;
 pub mod report;
 pub mod search;
 pub mod store;
+pub mod targets;
 pub mod tick;
 
 pub use error::{Error, ExitCode, Result};

@@ -10,6 +10,7 @@ mod entries;
 mod found;
 mod fts;
 mod journal;
+pub mod routes;
 
 mod overview;
 mod terms;

@@ -8,3 +8,4 @@ mod embed;
 mod embed_server;
 mod retrieval;
 mod support;
+mod route;
