@@ -1,1 +1,4 @@
-fn main() {}
+//! The integration tests: one module an area.
+
+mod support;
+mod support_tests;
