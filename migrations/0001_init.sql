@@ -23,6 +23,7 @@ CREATE TABLE entry (
   recalls       INTEGER NOT NULL DEFAULT 0,
   reprieves     INTEGER NOT NULL DEFAULT 0,
   reprieved_seq INTEGER NOT NULL DEFAULT 0,        -- newest seq of the project at the last reprieve
+  connected     TEXT,                              -- descriptor whose links were computed; NULL: pending
   protected     INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 -- Ageing counts the newer entries of a project and walks its buffered ones.
@@ -103,6 +104,7 @@ CREATE TABLE tick (
   trigger     TEXT NOT NULL,                       -- run | apply | undo | hook | schedule
   status      TEXT NOT NULL,                       -- running | done | incomplete | undone
   phases      TEXT NOT NULL,                       -- JSON array
+  plan        TEXT,                                -- hash of the plan file that `apply` performs
   notes       TEXT NOT NULL DEFAULT '[]',          -- JSON array: what did not happen, and why
   undoes      INTEGER REFERENCES tick (id)
 ) STRICT;

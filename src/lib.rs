@@ -3,9 +3,12 @@
 //! Arrows: `cli → tick → {store, capture, embed, index, model, targets}`, `tick → phases`,
 //! `phases → nothing`. Adapters never import each other.
 
+pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod error;
 pub mod paths;
+pub mod store;
+pub mod tick;
 
 pub use error::{Error, ExitCode, Result};

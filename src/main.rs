@@ -1,1 +1,5 @@
-fn main() {}
+//! The command `lifecycle`.
+
+fn main() -> std::process::ExitCode {
+    lifecycle::cli::main()
+}

@@ -29,6 +29,15 @@ impl EntryId {
         Self(hex(format!("{}\0{}", project.unwrap_or(""), content.0).as_bytes(), 16))
     }
 
+    /// The name of a proven entry: from its text and its sources, so that a merge whose text
+    /// equals one source word for word still has a name of its own.
+    pub fn of_merge(project: Option<&str>, content: &ContentHash, sources: &[Self]) -> Self {
+        let mut sources: Vec<&str> = sources.iter().map(Self::as_str).collect();
+        sources.sort_unstable();
+        let project = project.unwrap_or("");
+        Self(hex(format!("merge\0{project}\0{}\0{}", content.0, sources.join(",")).as_bytes(), 16))
+    }
+
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,1 +1,176 @@
-//! ..
+//! The store: SQLite in WAL mode, the source of truth.
+//!
+//! Reading goes through [`Store::reader`]. There is one door for writing, [`Store::write`], which
+//! opens an immediate transaction; no model or embedding call may happen inside it. A dry run works
+//! on a [`Store::scratch`] copy, so planning never needs a second code path.
+
+mod apply;
+mod entries;
+mod journal;
+
+pub use apply::{apply, check};
+pub use entries::{
+    Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
+};
+pub use journal::{
+    StepRecord, TickRecord, TickStatus, begin_tick, finish_tick, latest_undoable, record_step,
+    running_ticks, set_step_status, steps_of, tick, ticks,
+};
+
+use crate::config::Settings;
+use crate::error::{Error, ExitCode, Result};
+use crate::paths::{Paths, create_private};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite_migration::{M, Migrations};
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Ordered, additive, never edited once released.
+const SCHEMA: &[M<'static>] = &[M::up(include_str!("../../migrations/0001_init.sql"))];
+const MIGRATIONS: Migrations<'static> = Migrations::from_slice(SCHEMA);
+
+/// The schema version this build writes.
+const SCHEMA_VERSION: i64 = 1;
+
+/// Copies up to this size are held in memory, larger ones in a temporary file (bytes).
+const SCRATCH_IN_MEMORY: u64 = 256 << 20;
+
+/// An open database.
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+    /// The folder that holds a scratch copy on disk; removed with it.
+    _scratch: Option<tempfile::TempDir>,
+}
+
+impl Store {
+    /// Opens the user's database, creating and migrating it as needed.
+    pub fn open(paths: &Paths, settings: &Settings) -> Result<Self> {
+        create_private(&paths.data)?;
+        Self::open_file(&paths.database(), Duration::from_millis(settings.store.busy_timeout_ms))
+    }
+
+    /// Opens the database file at `path`; `timeout` bounds the wait for another writer.
+    pub fn open_file(path: &Path, timeout: Duration) -> Result<Self> {
+        let connection = Self::connect(path, timeout).map_err(|error| name_file(error, path))?;
+        Ok(Self { connection, path: path.to_path_buf(), _scratch: None })
+    }
+
+    fn connect(path: &Path, timeout: Duration) -> Result<Connection> {
+        create_owner_only(path)?;
+        let mut connection = Connection::open_with_flags(
+            path,
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+        )?;
+        connection.busy_timeout(timeout)?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        migrate(&mut connection, path)?;
+        Ok(connection)
+    }
+
+    /// A private copy with the same content, for a run that must not write.
+    pub fn scratch(&self) -> Result<Self> {
+        let size = std::fs::metadata(&self.path).map_or(0, |meta| meta.len());
+        let folder = if size > SCRATCH_IN_MEMORY {
+            Some(tempfile::tempdir().map_err(|error| Error::io(&std::env::temp_dir(), &error))?)
+        } else {
+            None
+        };
+        let path = folder.as_ref().map(|folder| folder.path().join("scratch.sqlite3"));
+        let mut connection = match &path {
+            Some(path) => Connection::open(path)?,
+            None => Connection::open_in_memory()?,
+        };
+        rusqlite::backup::Backup::new(&self.connection, &mut connection)?.run_to_completion(
+            4096,
+            Duration::ZERO,
+            None,
+        )?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        connection.pragma_update(None, "synchronous", "OFF")?;
+        Ok(Self { connection, path: path.unwrap_or_else(|| self.path.clone()), _scratch: folder })
+    }
+
+    /// The connection, for reading.
+    pub fn reader(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// The database file (of a scratch copy in memory: the file it was copied from).
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Runs `work` in one immediate transaction and commits it if `work` succeeds.
+    pub fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let value = work(&transaction)?;
+        transaction.commit()?;
+        Ok(value)
+    }
+
+    /// Hash of what a plan is computed from: changes whenever an entry or a step is added.
+    pub fn fingerprint(&self) -> Result<String> {
+        let state: String = self.connection.query_row(
+            "SELECT (SELECT count(*) || ':' || coalesce(max(seq), 0) || ':' ||
+                            coalesce(sum(recalls), 0) FROM entry)
+                 || '/' || (SELECT coalesce(max(id), 0) FROM tick)
+                 || '/' || (SELECT count(*) FROM step)",
+            [],
+            |row| row.get(0),
+        )?;
+        Ok(lifecycle_phases::entry::hex(state.as_bytes(), 32))
+    }
+}
+
+fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if version == SCHEMA_VERSION {
+        return Ok(());
+    }
+    if version > SCHEMA_VERSION {
+        return Err(Error::new(
+            ExitCode::Store,
+            format!("the store has schema {version}, this build knows {SCHEMA_VERSION}"),
+        )
+        .hint("use the newer version of lifecycle that wrote it"));
+    }
+    // Several processes may meet at a store that does not exist yet: one migrates, the others wait.
+    let _guard = migration_lock(path)?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    MIGRATIONS
+        .to_latest(connection)
+        .map_err(|error| Error::new(ExitCode::Store, format!("migration failed: {error}")))
+}
+
+fn migration_lock(path: &Path) -> Result<File> {
+    let lock = path.with_extension("migrate.lock");
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&lock)
+        .map_err(|error| Error::io(&lock, &error))?;
+    file.lock().map_err(|error| Error::io(&lock, &error))?;
+    Ok(file)
+}
+
+fn create_owner_only(path: &Path) -> Result<()> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop).map_err(|error| {
+        Error::new(ExitCode::Store, format!("cannot open the store {}: {error}", path.display()))
+    })
+}
+
+fn name_file(mut error: Error, path: &Path) -> Error {
+    if error.code == ExitCode::Store && !error.message.contains(&*path.to_string_lossy()) {
+        error.message = format!("{}: {}", path.display(), error.message);
+    }
+    error
+}

@@ -1,1 +1,14 @@
-//! ..
+//! A tick: the five phases over one store.
+//!
+//! Each phase has a module here that asks, lets the adapters answer, decides, and hands the steps
+//! to [`Context::perform`]. The same code runs live and dry: a live context writes to the store and
+//! to files, a dry one works on a scratch copy of the store and an overlay of the files. What was
+//! performed, in order, *is* the plan.
+
+mod context;
+mod lock;
+pub mod notes;
+
+pub use context::{Context, Mode};
+pub use lock::TickLock;
+pub use notes::{Level, Note};

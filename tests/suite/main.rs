@@ -1,4 +1,7 @@
-//! The integration tests: one module an area.
+//! The integration tests: the real command on a real store in a temporary folder.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(missing_docs)]
 
 mod support;
 mod support_tests;

@@ -1,0 +1,68 @@
+//! `lifecycle list`: entries in order of arrival.
+
+use super::Session;
+use super::output::{one_line, print_json, print_text, short_id};
+use crate::clock::format_time;
+use crate::error::{Error, ExitCode, Result};
+use crate::store::{self, Filter, Store, StoredEntry};
+use clap::Args;
+use lifecycle_phases::{Kind, State};
+use serde_json::{Value, json};
+
+/// Options of `list`.
+#[derive(Args)]
+pub struct ListArgs {
+    /// Only this project (its root folder)
+    #[arg(long)]
+    project: Option<String>,
+    /// Only this kind
+    #[arg(long)]
+    kind: Option<String>,
+    /// Only this state: buffered, proven, routed, merged, expired
+    #[arg(long)]
+    state: Option<String>,
+    /// Merged and expired entries too
+    #[arg(long)]
+    all: bool,
+}
+
+/// Prints the entries that the options select.
+pub fn run(session: &Session, args: &ListArgs) -> Result<ExitCode> {
+    let store = Store::open(&session.paths, &session.settings)?;
+    let entries = store::list(store.reader(), &filter(args)?)?;
+    if session.global.json {
+        print_json(&entries.iter().map(entry_json).collect::<Vec<_>>())?;
+    } else {
+        entries.iter().for_each(print_entry);
+    }
+    Ok(ExitCode::Success)
+}
+
+fn filter(args: &ListArgs) -> Result<Filter> {
+    Ok(Filter {
+        project: args.project.clone(),
+        kind: args.kind.as_deref().map(|word| known(word, Kind::parse, "kind")).transpose()?,
+        state: args.state.as_deref().map(|word| known(word, State::parse, "state")).transpose()?,
+        all: args.all,
+    })
+}
+
+fn known<T>(word: &str, parse: fn(&str) -> Option<T>, what: &str) -> Result<T> {
+    parse(word).ok_or_else(|| Error::input(format!("`{word}` is not a {what}")))
+}
+
+fn print_entry(stored: &StoredEntry) {
+    let entry = &stored.entry;
+    let text = one_line(&entry.text, 54);
+    print_text(&format!("{}  {:8}  {:9}  {text}\n", short_id(&entry.id), entry.state, entry.kind));
+}
+
+/// An entry as programs get it: times are UTC text.
+pub fn entry_json(stored: &StoredEntry) -> Value {
+    let mut value = serde_json::to_value(&stored.entry).unwrap_or_default();
+    value["created"] = json!(format_time(stored.entry.created));
+    value["state_at"] = json!(format_time(stored.state_at));
+    value["state_reason"] = json!(stored.state_reason);
+    value["active"] = json!(stored.entry.state.is_active());
+    value
+}

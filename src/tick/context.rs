@@ -1,0 +1,165 @@
+//! What the glue of a phase works with, and the one door through which steps are performed.
+
+use super::notes::{Level, Note};
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::error::Result;
+use crate::paths::Paths;
+use crate::store::{self, Store};
+use lifecycle_phases::{Phase, PlannedStep, Step};
+use rusqlite::Transaction;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Whether a run writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Steps change the store and files.
+    Live,
+    /// Steps change a scratch copy of the store and an overlay of the files.
+    DryRun,
+}
+
+/// The state of a tick under way.
+pub struct Context<'a> {
+    /// The store of a live run, the scratch copy of a dry one. Read through `store.reader()`; steps
+    /// go through [`Context::perform`].
+    pub store: Store,
+    /// Effective settings.
+    pub settings: &'a Settings,
+    /// The user's folders.
+    pub paths: &'a Paths,
+    /// The clock.
+    pub clock: Clock,
+    /// Live or dry.
+    pub mode: Mode,
+    /// What started the run: `run`, `apply`, `undo`, `hook`, `schedule`.
+    pub trigger: &'static str,
+    /// Phases of this run.
+    pub phases: Vec<Phase>,
+    /// Hash of the plan file that is applied, if one is.
+    pub plan: Option<String>,
+    /// The tick that is taken back, if one is.
+    pub undoes: Option<i64>,
+    /// Contents of files as a dry run would leave them; `None`: removed.
+    pub overlay: BTreeMap<PathBuf, Option<Vec<u8>>>,
+    /// Contents of the same files before.
+    pub originals: BTreeMap<PathBuf, Option<Vec<u8>>>,
+    /// What did not happen, and why.
+    pub notes: Vec<Note>,
+    /// Every step performed so far, in order: the plan.
+    pub performed: Vec<PlannedStep>,
+    /// Number of the tick, once a first step or model call made it necessary.
+    pub tick: Option<i64>,
+}
+
+impl<'a> Context<'a> {
+    /// A context over `store`; for a dry run the caller passes a scratch copy.
+    pub fn new(
+        store: Store,
+        settings: &'a Settings,
+        paths: &'a Paths,
+        clock: Clock,
+        mode: Mode,
+        trigger: &'static str,
+    ) -> Self {
+        Self {
+            store,
+            settings,
+            paths,
+            clock,
+            mode,
+            trigger,
+            phases: Phase::ALL.to_vec(),
+            plan: None,
+            undoes: None,
+            overlay: BTreeMap::new(),
+            originals: BTreeMap::new(),
+            notes: Vec::new(),
+            performed: Vec::new(),
+            tick: None,
+        }
+    }
+
+    /// The run's time, milliseconds UTC.
+    pub fn now(&self) -> i64 {
+        self.clock.now()
+    }
+
+    /// Adds a note.
+    pub fn note(&mut self, level: Level, phase: Phase, text: impl Into<String>) {
+        self.notes.push(Note { level, phase, text: text.into() });
+    }
+
+    /// The number of this tick. The row is made at the first need, so that a run with nothing to
+    /// do leaves the database byte for byte as it was.
+    pub fn tick_id(&mut self) -> Result<i64> {
+        if let Some(id) = self.tick {
+            return Ok(id);
+        }
+        let (now, trigger, phases) = (self.now(), self.trigger, self.phases.clone());
+        let (plan, undoes) = (self.plan.clone(), self.undoes);
+        let id = self
+            .store
+            .write(|tx| store::begin_tick(tx, now, trigger, &phases, plan.as_deref(), undoes))?;
+        self.tick = Some(id);
+        Ok(id)
+    }
+
+    /// Performs `steps` in order: checks what each requires, applies it, journals it. Steps on the
+    /// store go in one transaction. A step whose requirement does not hold is refused and noted;
+    /// the others go on.
+    pub fn perform(&mut self, steps: Vec<PlannedStep>) -> Result<()> {
+        self.perform_with(steps, |_| Ok(()))
+    }
+
+    /// As [`Context::perform`], with `extra` in the same transaction after the steps on the store
+    /// (a cursor that must never be ahead of the entries it stands for). `extra` runs even where
+    /// `steps` is empty.
+    pub fn perform_with(
+        &mut self,
+        mut steps: Vec<PlannedStep>,
+        extra: impl FnOnce(&Transaction<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let tick = if steps.is_empty() { None } else { Some(self.tick_id()?) };
+        for (index, step) in steps.iter_mut().enumerate() {
+            step.n = self.performed.len() + index + 1;
+        }
+        let now = self.now();
+        let refused = self.store.write(|tx| {
+            let mut refused = Vec::new();
+            if let Some(tick) = tick {
+                for step in &steps {
+                    perform_one(tx, tick, step, now, &mut refused)?;
+                }
+            }
+            extra(tx)?;
+            Ok(refused)
+        })?;
+        for (n, phase, why) in &refused {
+            self.note(Level::Failed, *phase, format!("step {n} was refused: {why}"));
+        }
+        steps.retain(|step| !refused.iter().any(|(n, ..)| *n == step.n));
+        self.performed.extend(steps);
+        Ok(())
+    }
+}
+
+fn perform_one(
+    tx: &Transaction<'_>,
+    tick: i64,
+    step: &PlannedStep,
+    now: i64,
+    refused: &mut Vec<(usize, Phase, String)>,
+) -> Result<()> {
+    debug_assert!(!matches!(step.step, Step::Route { .. }), "routes go through the file writer");
+    for requirement in &step.requirements {
+        if let Some(why) = store::check(tx, requirement)? {
+            store::record_step(tx, tick, step, "refused", &why)?;
+            refused.push((step.n, step.phase, why));
+            return Ok(());
+        }
+    }
+    store::apply(tx, &step.step, now, &step.reason)?;
+    store::record_step(tx, tick, step, "done", "")
+}

@@ -1,0 +1,48 @@
+//! One tick at a time: a lock of the operating system that dies with its holder.
+
+use crate::error::{Error, ExitCode, Result};
+use crate::paths::{Paths, create_private};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The lock, held until dropped. Its file's modification time is the end of the last run, also of
+/// one that had nothing to do and therefore changed no byte.
+pub struct TickLock {
+    file: File,
+}
+
+impl TickLock {
+    /// Takes the lock or says that another tick runs.
+    pub fn take(paths: &Paths) -> Result<Self> {
+        create_private(&paths.data)?;
+        let path = paths.tick_lock();
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(|error| Error::io(&path, &error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { file }),
+            Err(TryLockError::WouldBlock) => {
+                Err(Error::new(ExitCode::Busy, "another tick is running")
+                    .hint("wait for it to end; `lifecycle status` shows it"))
+            }
+            Err(TryLockError::Error(error)) => Err(Error::io(&path, &error)),
+        }
+    }
+
+    /// Marks the end of a run at `now` (milliseconds UTC).
+    pub fn mark_run(&self, now: i64) {
+        let time = UNIX_EPOCH + Duration::from_millis(now.unsigned_abs());
+        // The mark only feeds `status`: a file system that refuses it costs nothing else.
+        let _ = self.file.set_modified(time);
+    }
+
+    /// The end of the last run, where there was one.
+    pub fn last_run(paths: &Paths) -> Option<i64> {
+        let modified: SystemTime = paths.tick_lock().metadata().ok()?.modified().ok()?;
+        let since = modified.duration_since(UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_millis()).ok()
+    }
+}
