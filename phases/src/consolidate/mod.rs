@@ -1,0 +1,9 @@
+//! The consolidate phase: a cluster of three or more connected entries becomes proven knowledge.
+
+pub mod facts;
+pub mod note;
+pub mod sentences;
+pub mod values;
+pub mod words;
+
+pub use note::Cluster;
