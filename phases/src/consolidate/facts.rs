@@ -117,7 +117,9 @@ impl Facts {
     }
 
     fn dates_cover(&self, key: &str) -> bool {
-        self.facts.iter().any(|own| own.kind == FactKind::Date && own.key.starts_with(key))
+        self.facts.iter().any(|own| {
+            own.kind == FactKind::Date && (own.key.starts_with(key) || own.key.ends_with(key))
+        })
     }
 }
 
@@ -261,7 +263,7 @@ impl Scan {
         if text.starts_with(|ch: char| ch.is_ascii_digit()) {
             return self.number(text, next);
         }
-        if let Some(year) = self.month_and_year(text, next) {
+        if let Some(year) = Self::month_and_year(text, next) {
             self.add(FactKind::Date, &year, None);
             return 2;
         }
@@ -277,10 +279,15 @@ impl Scan {
         1
     }
 
-    fn month_and_year(&self, text: &str, next: Option<&str>) -> Option<String> {
+    /// `May 2026` as `2026-05`, `May 20` as `-05-20`.
+    fn month_and_year(text: &str, next: Option<&str>) -> Option<String> {
         let number = month(&text.to_lowercase())?;
-        let year = next.filter(|next| next.len() == 4 && next.starts_with(['1', '2']))?;
-        year.chars().all(|ch| ch.is_ascii_digit()).then(|| format!("{year}-{number:02}"))
+        let next = next.filter(|next| next.chars().all(|ch| ch.is_ascii_digit()))?;
+        match next.len() {
+            4 if next.starts_with(['1', '2']) => Some(format!("{next}-{number:02}")),
+            1 | 2 => Some(format!("-{number:02}-{next:0>2}")),
+            _ => None,
+        }
     }
 
     fn plain(&mut self, text: &str) {
@@ -311,6 +318,11 @@ impl Scan {
             .find(|ch: char| !(ch.is_ascii_digit() || matches!(ch, '.' | ',')))
             .unwrap_or(text.len());
         let (number, suffix) = text.split_at(digits);
+        let day =
+            number.len() <= 2 && next.is_some_and(|next| month(&next.to_lowercase()).is_some());
+        if suffix.is_empty() && day {
+            return 1;
+        }
         if suffix.is_empty() {
             let following = next.and_then(|next| unit(&next.to_lowercase()));
             self.add(FactKind::Number, number, following);

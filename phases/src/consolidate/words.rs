@@ -180,7 +180,6 @@ const FORMER: &[&str] = &[
     "up",
     "raised",
     "lowered",
-    "than",
     "auparavant",
     "avant",
     "ancien",
