@@ -30,6 +30,15 @@ pub struct CaptureSettings {
     pub settle_seconds: u64,
     pub exclude: Vec<String>,
     pub max_line_bytes: usize,
+    pub marks: CaptureMarks,
+}
+
+/// `[capture.marks]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct CaptureMarks {
+    pub insight: Vec<String>,
+    pub decision: Vec<String>,
+    pub thought: Vec<String>,
 }
 
 /// `[embed]`
@@ -38,12 +47,15 @@ pub struct EmbedSettings {
     pub model: String,
     pub url: String,
     pub url_model: String,
+    pub url_dimensions: usize,
     pub url_key_env: String,
     pub timeout_seconds: u64,
     pub threads: usize,
     pub batch_tokens: usize,
     pub max_attempts: u32,
+    pub refill_entries: usize,
     pub onnxruntime: String,
+    pub hub: String,
 }
 
 /// `[connect]`

@@ -3,5 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(missing_docs)]
 
+mod architecture;
+mod embed;
+mod embed_server;
 mod support;
 mod support_tests;
