@@ -9,6 +9,7 @@ pub mod clock;
 pub mod config;
 pub mod embed;
 pub mod error;
+pub mod model;
 pub mod paths;
 pub mod redact;
 pub mod report;
