@@ -10,6 +10,7 @@ pub mod config;
 pub mod embed;
 pub mod error;
 pub mod fault;
+pub mod model;
 pub mod paths;
 pub mod redact;
 pub mod report;

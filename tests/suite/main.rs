@@ -9,3 +9,4 @@ mod embed_server;
 mod retrieval;
 mod support;
 mod route;
+mod support_tests;
