@@ -8,6 +8,7 @@ mod model;
 mod output;
 mod report;
 mod run;
+mod serve;
 mod setup;
 mod show;
 mod undo;
@@ -61,6 +62,8 @@ enum Command {
     List(list::ListArgs),
     /// Embedding models: list, fetch, choose, calibrate
     Model(model::ModelArgs),
+    /// Keep the embedding model in memory for ticks and searches
+    Serve(serve::ServeArgs),
     /// Show one entry with its sources, links, lines in files and history
     Show(show::ShowArgs),
     /// Expire entries by hand; they can be restored
@@ -127,6 +130,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::List(args) => list::run(&session, &args),
         Command::Setup(args) => setup::run(&session, &args),
         Command::Model(args) => model::run(&session, &args),
+        Command::Serve(args) => serve::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),
         Command::Forget(args) => entries::forget(&session, &args),
         Command::Restore(args) => entries::restore(&session, &args),

@@ -23,6 +23,7 @@ pub mod onnx;
 mod open;
 mod pool;
 pub mod runtime;
+pub mod serve;
 mod tokens;
 mod vector;
 

@@ -2,10 +2,12 @@
 
 use super::http::HttpEmbedder;
 use super::onnx::OnnxEmbedder;
+use super::serve::ServedEmbedder;
 use super::{Catalog, Descriptor, Embedder};
-use crate::config::{EmbedSettings, Settings};
+use crate::config::{EmbedSettings, Serve, Settings};
 use crate::error::Result;
 use crate::paths::Paths;
+use std::time::Duration;
 
 /// The embedder of the settings: the server at `embed.url`, or in process.
 ///
@@ -15,9 +17,24 @@ pub fn open(settings: &Settings, paths: &Paths) -> Result<Box<dyn Embedder>> {
     let catalog = Catalog::load(paths)?;
     if settings.url.is_empty() {
         let descriptor = catalog.get(&settings.model)?.clone();
-        return Ok(Box::new(OnnxEmbedder::new(descriptor, settings, &paths.models())));
+        return Ok(in_process(descriptor, settings, paths));
     }
     Ok(Box::new(HttpEmbedder::new(of_server(&catalog, settings), settings)?))
+}
+
+/// The model in process, or by the user's own server.
+fn in_process(
+    descriptor: Descriptor,
+    settings: &EmbedSettings,
+    paths: &Paths,
+) -> Box<dyn Embedder> {
+    let local = OnnxEmbedder::new(descriptor, settings, &paths.models());
+    if settings.serve == Serve::Off {
+        return Box::new(local);
+    }
+    let timeout = Duration::from_secs(settings.timeout_seconds.max(1));
+    let start = settings.serve == Serve::Start;
+    Box::new(ServedEmbedder::new(local, paths, &settings.serve_address, timeout, start))
 }
 
 /// The model with this identity, in process, if it is known and its files are there.

@@ -4,5 +4,6 @@
 #![allow(missing_docs)]
 
 mod embed;
+mod embed_serve;
 mod embed_server;
 mod support;
