@@ -3,12 +3,14 @@
 //! Arrows: `cli → tick → {store, capture, embed, index, model, targets}`, `tick → phases`,
 //! `phases → nothing`. Adapters never import each other.
 
+pub mod capture;
 pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod embed;
 pub mod error;
 pub mod paths;
+pub mod redact;
 pub mod report;
 pub mod store;
 pub mod tick;

@@ -11,6 +11,7 @@ mod run;
 mod serve;
 mod setup;
 mod show;
+mod status;
 mod undo;
 
 use crate::clock::Clock;
@@ -58,6 +59,8 @@ enum Command {
     Report(report::ReportArgs),
     /// List the ticks
     History(report::HistoryArgs),
+    /// The store on one screen: what lies where, what waits for what
+    Status,
     /// List entries
     List(list::ListArgs),
     /// Embedding models: list, fetch, choose, calibrate
@@ -127,6 +130,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Undo(args) => undo::run(&session, &args),
         Command::Report(args) => report::run(&session, &args),
         Command::History(args) => report::history(&session, &args),
+        Command::Status => status::run(&session),
         Command::List(args) => list::run(&session, &args),
         Command::Setup(args) => setup::run(&session, &args),
         Command::Model(args) => model::run(&session, &args),

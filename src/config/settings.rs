@@ -30,6 +30,15 @@ pub struct CaptureSettings {
     pub settle_seconds: u64,
     pub exclude: Vec<String>,
     pub max_line_bytes: usize,
+    pub marks: CaptureMarks,
+}
+
+/// `[capture.marks]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct CaptureMarks {
+    pub insight: Vec<String>,
+    pub decision: Vec<String>,
+    pub thought: Vec<String>,
 }
 
 /// `[embed]`

@@ -8,6 +8,7 @@ mod apply;
 mod descriptors;
 mod entries;
 mod journal;
+mod overview;
 
 pub use apply::{apply, check};
 pub use descriptors::{
@@ -20,6 +21,8 @@ pub use journal::{
     StepRecord, TickRecord, TickStatus, begin_tick, finish_tick, latest_undoable, record_step,
     running_ticks, set_step_status, steps_of, tick, ticks,
 };
+
+pub use overview::{Overview, overview};
 
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
