@@ -5,6 +5,8 @@
 
 mod architecture;
 mod embed;
+mod embed_pull;
+mod embed_serve;
 mod embed_server;
 mod retrieval;
 mod support;
