@@ -199,6 +199,55 @@ CREATE TABLE conversation (
   problem     TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
+-- Longer texts that a person gave: searched like entries, never aged.
+CREATE TABLE document (
+  seq           INTEGER PRIMARY KEY AUTOINCREMENT,
+  id            TEXT NOT NULL UNIQUE,              -- 16 hex digits, from project and source
+  source        TEXT NOT NULL,                     -- URL, resolved path, or the name it was given
+  origin        TEXT NOT NULL,                     -- text | url | file
+  title         TEXT NOT NULL,
+  project       TEXT,
+  tags          TEXT NOT NULL DEFAULT '[]',        -- JSON array of words
+  text          TEXT NOT NULL,                     -- Markdown
+  content_hash  TEXT NOT NULL,
+  created       INTEGER NOT NULL,
+  updated       INTEGER NOT NULL
+) STRICT;
+-- A text that is known is not stored again.
+CREATE INDEX document_content ON document (content_hash);
+
+-- The pieces of a document that are embedded and found.
+CREATE TABLE chunk (
+  seq           INTEGER PRIMARY KEY AUTOINCREMENT,
+  document      INTEGER NOT NULL REFERENCES document (seq) ON DELETE CASCADE,
+  n             INTEGER NOT NULL,                  -- position in the document, from 0
+  heading       TEXT NOT NULL,                     -- headings above it, outermost first, joined by ' > '
+  text          TEXT NOT NULL,
+  UNIQUE (document, n)
+) STRICT;
+
+CREATE TABLE chunk_vector (
+  chunk       INTEGER NOT NULL REFERENCES chunk (seq) ON DELETE CASCADE,
+  descriptor  TEXT NOT NULL,
+  data        BLOB NOT NULL,                       -- f32 little-endian, unit length
+  PRIMARY KEY (descriptor, chunk)
+) STRICT;
+CREATE INDEX chunk_vector_chunk ON chunk_vector (chunk);
+
+-- Words of entries (rowid = seq * 2) and of chunks (rowid = seq * 2 + 1). The program cuts text into
+-- words itself (identifiers with their parts, paths, flags, pieces of CJK text), so this tokenizer
+-- only has to split at spaces.
+CREATE VIRTUAL TABLE term USING fts5 (
+  title, body, content = '', contentless_delete = 1, detail = full,
+  tokenize = "ascii tokenchars '_-./:+#@$'"
+);
+CREATE TRIGGER entry_term_gone AFTER DELETE ON entry BEGIN
+  DELETE FROM term WHERE rowid = old.seq * 2;
+END;
+CREATE TRIGGER chunk_term_gone AFTER DELETE ON chunk BEGIN
+  DELETE FROM term WHERE rowid = old.seq * 2 + 1;
+END;
+
 CREATE TABLE meta (
   key   TEXT PRIMARY KEY,
   value TEXT NOT NULL

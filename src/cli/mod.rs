@@ -9,6 +9,8 @@ mod output;
 mod report;
 mod route;
 mod run;
+mod search;
+mod serve;
 mod setup;
 mod show;
 mod status;
@@ -66,8 +68,12 @@ enum Command {
     Status,
     /// List entries
     List(list::ListArgs),
+    /// Find entries and documents by meaning and by words
+    Search(search::SearchArgs),
     /// Embedding models: list, fetch, choose, calibrate
     Model(model::ModelArgs),
+    /// Keep the embedding model in memory for ticks and searches
+    Serve(serve::ServeArgs),
     /// Show one entry with its sources, links, lines in files and history
     Show(show::ShowArgs),
     /// Explain a line of a file (FILE:LINE) or an entry: sources, conversation, other places
@@ -137,7 +143,9 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Status => status::run(&session),
         Command::List(args) => list::run(&session, &args),
         Command::Setup(args) => setup::run(&session, &args),
+        Command::Search(args) => search::run(&session, &args),
         Command::Model(args) => model::run(&session, &args),
+        Command::Serve(args) => serve::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),
         Command::Why(args) => why::run(&session, &args),
         Command::Forget(args) => entries::forget(&session, &args),

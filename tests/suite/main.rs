@@ -6,6 +6,10 @@
 mod architecture;
 mod cases;
 mod embed;
+mod embed_pull;
+mod embed_serve;
 mod embed_server;
+mod retrieval;
 mod route;
 mod support;
+mod support_tests;

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test uses its part")]
 
 mod routing;
+pub mod standin;
 
 use serde_json::Value;
 use std::io::Write;
