@@ -176,16 +176,24 @@ CREATE INDEX call_opened ON call (opened);
 
 -- How far each conversation file was read, with a check of what came before.
 CREATE TABLE conversation (
-  path        TEXT PRIMARY KEY,
+  path        TEXT PRIMARY KEY,                    -- or its hash, where the project is not captured
   session     TEXT,
   project     TEXT,
   offset      INTEGER NOT NULL,                    -- end of the last complete line that was read
-  tail_hash   TEXT NOT NULL DEFAULT '',            -- hash of the line before the offset
+  tail_hash   TEXT NOT NULL DEFAULT '',            -- length and hash of the bytes before the offset
   size        INTEGER NOT NULL DEFAULT 0,
   modified    INTEGER NOT NULL DEFAULT 0,
   last_read   INTEGER NOT NULL,
   problem     TEXT NOT NULL DEFAULT ''
 ) STRICT;
+
+-- Sources (conversations, notes files) that said an entry, so that none is counted twice.
+CREATE TABLE sighting (
+  entry       INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
+  source      TEXT NOT NULL,
+  said        INTEGER NOT NULL,
+  PRIMARY KEY (entry, source)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE meta (
   key   TEXT PRIMARY KEY,

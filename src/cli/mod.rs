@@ -1,8 +1,10 @@
 //! The command line: one file a subcommand, thin over the tick and the adapters.
 
+mod add;
 mod apply;
 mod config;
 mod entries;
+mod hook;
 mod list;
 mod output;
 mod report;
@@ -47,6 +49,10 @@ pub struct Global {
 enum Command {
     /// Fetch the runtime library and the small embedding model, checked
     Setup(setup::SetupArgs),
+    /// Store a note
+    Add(add::AddArgs),
+    /// Leave a record of what an assistant's hook says on standard input
+    Hook(hook::HookArgs),
     /// Run a tick, or show what one would do
     Run(run::RunArgs),
     /// Perform a plan exactly as it was read
@@ -99,6 +105,10 @@ impl Session {
 
 /// Parses the arguments, runs the subcommand and turns its outcome into an exit code.
 pub fn main() -> std::process::ExitCode {
+    // A hook must never fail, not even over its arguments.
+    if let Some(code) = hook::main(&std::env::args_os().collect::<Vec<_>>()) {
+        return code;
+    }
     let cli = Cli::parse();
     match dispatch(cli) {
         Ok(code) => std::process::ExitCode::from(code as u8),
@@ -119,6 +129,8 @@ fn print_error(error: &Error) {
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     let session = Session::open(cli.global)?;
     match cli.command {
+        Command::Add(args) => add::run(&session, &args),
+        Command::Hook(_) => Ok(ExitCode::Success),
         Command::Run(args) => run::run(&session, &args),
         Command::Apply(args) => apply::run(&session, &args),
         Command::Undo(args) => undo::run(&session, &args),

@@ -3,12 +3,14 @@
 #![allow(missing_docs, reason = "each field is documented by the comment in config/default.toml")]
 
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// All settings of a run.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Settings {
     pub store: StoreSettings,
     pub capture: CaptureSettings,
+    pub redact: RedactSettings,
     pub embed: EmbedSettings,
     pub connect: ConnectSettings,
     pub consolidate: ConsolidateSettings,
@@ -39,6 +41,12 @@ pub struct CaptureMarks {
     pub insight: Vec<String>,
     pub decision: Vec<String>,
     pub thought: Vec<String>,
+}
+
+/// `[redact]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct RedactSettings {
+    pub patterns: BTreeMap<String, String>,
 }
 
 /// `[embed]`

@@ -5,6 +5,7 @@
 //! on a [`Store::scratch`] copy, so planning never needs a second code path.
 
 mod apply;
+pub mod conversations;
 mod entries;
 mod journal;
 mod overview;

@@ -4,6 +4,8 @@
 #![allow(missing_docs)]
 
 mod architecture;
+mod capture;
+mod cases;
 mod embed;
 mod embed_server;
 mod support;
