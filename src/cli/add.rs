@@ -123,19 +123,21 @@ impl Batch {
 fn read_lines(session: &Session, args: &AddArgs, file: &Path, read: &mut Batch) -> Result<()> {
     let opened = std::fs::File::open(file).map_err(|error| unreadable(file, &error))?;
     let mut lines = std::io::BufReader::new(opened);
-    let (mut line, mut number) = (Vec::new(), 0);
+    let (mut line, mut number, mut next) = (Vec::new(), 0, 0);
     loop {
         line.clear();
+        let offset = next;
         number += 1;
         if lines.read_until(b'\n', &mut line).map_err(|error| unreadable(file, &error))? == 0 {
             return Ok(());
         }
+        next += line.len() as u64;
         let bytes = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line);
         if bytes.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let taken =
-            arrival_of_line(session, args, file, bytes).and_then(|arrival| read.take(arrival));
+        let taken = arrival_of_line(session, args, (file, offset), bytes)
+            .and_then(|arrival| read.take(arrival));
         if let Err(reason) = taken {
             read.bad.push(format!("{}:{number}: {reason}", file.display()));
         }
@@ -145,7 +147,7 @@ fn read_lines(session: &Session, args: &AddArgs, file: &Path, read: &mut Batch) 
 fn arrival_of_line(
     session: &Session,
     args: &AddArgs,
-    file: &Path,
+    (file, offset): (&Path, u64),
     line: &[u8],
 ) -> Result<Arrival, String> {
     let text = std::str::from_utf8(line).map_err(|error| format!("not UTF-8: {error}"))?;
@@ -162,6 +164,7 @@ fn arrival_of_line(
             .map_err(message)?,
         source: Source {
             path: Some(absolute(file).to_string_lossy().into_owned()),
+            offset: Some(offset),
             ..Source::new(Channel::Cli, Actor::User)
         },
     })

@@ -9,9 +9,12 @@ mod age;
 mod apply;
 pub mod buffer;
 mod context;
+mod files;
 mod lock;
 pub mod notes;
+mod route;
 mod run;
+pub mod serving;
 mod undo;
 
 pub use apply::apply;

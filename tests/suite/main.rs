@@ -8,4 +8,7 @@ mod capture;
 mod cases;
 mod embed;
 mod embed_server;
+mod retrieval;
+mod route;
 mod support;
+mod support_tests;
