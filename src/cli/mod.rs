@@ -11,6 +11,7 @@ mod output;
 mod report;
 mod run;
 mod search;
+mod serve;
 mod setup;
 mod show;
 mod status;
@@ -73,6 +74,8 @@ enum Command {
     Search(search::SearchArgs),
     /// Embedding models: list, fetch, choose, calibrate
     Model(model::ModelArgs),
+    /// Keep the embedding model in memory for ticks and searches
+    Serve(serve::ServeArgs),
     /// Show one entry with its sources, links, lines in files and history
     Show(show::ShowArgs),
     /// Expire entries by hand; they can be restored
@@ -147,6 +150,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Setup(args) => setup::run(&session, &args),
         Command::Search(args) => search::run(&session, &args),
         Command::Model(args) => model::run(&session, &args),
+        Command::Serve(args) => serve::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),
         Command::Forget(args) => entries::forget(&session, &args),
         Command::Restore(args) => entries::restore(&session, &args),

@@ -65,6 +65,18 @@ pub struct EmbedSettings {
     pub refill_entries: usize,
     pub onnxruntime: String,
     pub hub: String,
+    pub serve: Serve,
+    pub serve_address: String,
+    pub serve_idle_seconds: u64,
+}
+
+/// What a client does with the user's embedding server.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Serve {
+    Off,
+    Use,
+    Start,
 }
 
 /// `[connect]`

@@ -18,7 +18,8 @@ mod terms;
 
 pub use apply::{apply, check};
 pub use descriptors::{
-    Unembedded, ahead_of, count_failure, descriptors, dimensions, lacking, put_vector, some_lacking,
+    PlacedVector, Unembedded, ahead_of, count_failure, descriptors, dimensions, lacking,
+    placed_vectors, put_vector, some_lacking,
 };
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,

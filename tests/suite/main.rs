@@ -7,6 +7,8 @@ mod architecture;
 mod capture;
 mod cases;
 mod embed;
+mod embed_pull;
+mod embed_serve;
 mod embed_server;
 mod retrieval;
 mod route;
