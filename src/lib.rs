@@ -6,8 +6,10 @@
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod embed;
 pub mod error;
 pub mod paths;
+pub mod report;
 pub mod store;
 pub mod tick;
 

@@ -1,14 +1,23 @@
 //! The command line: one file a subcommand, thin over the tick and the adapters.
 
+mod apply;
+mod config;
+mod entries;
 mod list;
 mod output;
+mod report;
+mod run;
+mod setup;
+mod show;
+mod status;
+mod undo;
 
 use crate::clock::Clock;
 use crate::config::{Layers, Settings};
-use crate::error::{Error, Result};
+use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
 use clap::{Args, Parser, Subcommand};
-pub use output::{escape_terminal, print_json, short_id};
+pub use output::{escape_terminal, one_line, print_json, print_text, short_id};
 
 /// Keeps the memory of AI coding assistants worth reading.
 #[derive(Parser)]
@@ -36,8 +45,32 @@ pub struct Global {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Fetch the runtime library and the small embedding model, checked
+    Setup(setup::SetupArgs),
+    /// Run a tick, or show what one would do
+    Run(run::RunArgs),
+    /// Perform a plan exactly as it was read
+    Apply(apply::ApplyArgs),
+    /// Take a tick back, files included
+    Undo(undo::UndoArgs),
+    /// Show what a tick did, and what it did not
+    Report(report::ReportArgs),
+    /// List the ticks
+    History(report::HistoryArgs),
+    /// The store on one screen: what lies where, what waits for what
+    Status,
     /// List entries
     List(list::ListArgs),
+    /// Show one entry with its sources, links, lines in files and history
+    Show(show::ShowArgs),
+    /// Expire entries by hand; they can be restored
+    Forget(entries::IdArgs),
+    /// Bring expired entries back
+    Restore(entries::IdArgs),
+    /// Keep entries from ever expiring
+    Protect(entries::ProtectArgs),
+    /// Show the settings in force
+    Config(config::ConfigArgs),
 }
 
 /// What a subcommand works with.
@@ -67,25 +100,37 @@ impl Session {
 /// Parses the arguments, runs the subcommand and turns its outcome into an exit code.
 pub fn main() -> std::process::ExitCode {
     let cli = Cli::parse();
-    match run(cli) {
+    match dispatch(cli) {
         Ok(code) => std::process::ExitCode::from(code as u8),
         Err(error) => {
-            report(&error);
+            print_error(&error);
             std::process::ExitCode::from(error.code as u8)
         }
     }
 }
 
-fn report(error: &Error) {
+fn print_error(error: &Error) {
     eprintln!("error: {}", escape_terminal(&error.message));
     if let Some(hint) = &error.hint {
         eprintln!("  hint: {}", escape_terminal(hint));
     }
 }
 
-fn run(cli: Cli) -> Result<crate::ExitCode> {
+fn dispatch(cli: Cli) -> Result<ExitCode> {
     let session = Session::open(cli.global)?;
     match cli.command {
+        Command::Run(args) => run::run(&session, &args),
+        Command::Apply(args) => apply::run(&session, &args),
+        Command::Undo(args) => undo::run(&session, &args),
+        Command::Report(args) => report::run(&session, &args),
+        Command::History(args) => report::history(&session, &args),
+        Command::Status => status::run(&session),
         Command::List(args) => list::run(&session, &args),
+        Command::Setup(args) => setup::run(&session, &args),
+        Command::Show(args) => show::run(&session, &args),
+        Command::Forget(args) => entries::forget(&session, &args),
+        Command::Restore(args) => entries::restore(&session, &args),
+        Command::Protect(args) => entries::protect(&session, &args),
+        Command::Config(args) => config::run(&session, &args),
     }
 }

@@ -1,5 +1,7 @@
 //! What people and programs are shown.
 
+pub use crate::report::{escape_terminal, one_line};
+
 use crate::error::Result;
 use lifecycle_phases::EntryId;
 use serde::Serialize;
@@ -23,28 +25,4 @@ pub fn print_json(value: &impl Serialize) -> Result<()> {
 /// Prints text; a reader that went away (`| head`) is no failure.
 pub fn print_text(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
-}
-
-/// Stored text as it may be shown on a terminal: control characters, escape sequences among them,
-/// become visible signs instead of acting on the terminal.
-pub fn escape_terminal(text: &str) -> String {
-    text.chars()
-        .map(|ch| match ch {
-            '\n' | '\t' => ch,
-            '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + ch as u32).unwrap_or('?'),
-            '\u{7f}'..='\u{9f}' => '\u{fffd}',
-            _ => ch,
-        })
-        .collect()
-}
-
-/// The first line of `text`, at most `width` characters, cut at a whole grapheme.
-pub fn one_line(text: &str, width: usize) -> String {
-    use unicode_segmentation::UnicodeSegmentation;
-    let flat = escape_terminal(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    let graphemes: Vec<&str> = flat.graphemes(true).collect();
-    if graphemes.len() <= width {
-        return flat;
-    }
-    format!("{}…", graphemes[..width.saturating_sub(1)].concat())
 }

@@ -38,12 +38,14 @@ pub struct EmbedSettings {
     pub model: String,
     pub url: String,
     pub url_model: String,
+    pub url_dimensions: usize,
     pub url_key_env: String,
     pub timeout_seconds: u64,
     pub threads: usize,
     pub batch_tokens: usize,
     pub max_attempts: u32,
     pub onnxruntime: String,
+    pub hub: String,
 }
 
 /// `[connect]`

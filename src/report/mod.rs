@@ -1,1 +1,246 @@
-//! ..
+//! The report of a tick: what it did or would do, what it did not and why.
+//!
+//! One structure for a dry run, a live run and `report TICK` later, made from the steps; [`text`]
+//! shows it to people, its serialised form goes to programs.
+
+mod diff;
+mod terminal;
+mod text;
+
+pub use diff::unified;
+pub use terminal::{escape_terminal, one_line};
+pub use text::render;
+
+use crate::clock::format_time;
+use crate::error::Result;
+use crate::store;
+use crate::tick::{Context, Level, Mode, Note};
+use lifecycle_phases::{EntryId, Phase, PlannedStep, Step};
+use rusqlite::Connection;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A tick as shown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Number of the tick; none where nothing was to do, or in a dry run.
+    pub tick: Option<i64>,
+    /// Whether nothing was written.
+    pub dry_run: bool,
+    /// The tick's time, UTC.
+    pub time: String,
+    /// What started it.
+    pub trigger: String,
+    /// The phases that ran.
+    pub phases: Vec<Phase>,
+    /// How often each kind of step occurs.
+    pub counts: BTreeMap<&'static str, usize>,
+    /// The steps in order.
+    pub steps: Vec<StepLine>,
+    /// The files as they change.
+    pub files: Vec<FileChange>,
+    /// What did not happen, and why; the gravest first.
+    pub notes: Vec<Note>,
+}
+
+/// One step as shown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepLine {
+    /// Its number, as `apply --skip` takes it.
+    pub n: usize,
+    /// The phase.
+    pub phase: Phase,
+    /// The kind of step.
+    pub step: &'static str,
+    /// The entry it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<EntryId>,
+    /// What it does, in words.
+    pub summary: String,
+    /// Why.
+    pub reason: String,
+    /// `done`, `refused`, `undone`; a dry run's are `planned`.
+    pub status: String,
+}
+
+/// One file as it changes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FileChange {
+    /// The file.
+    pub path: String,
+    /// Unified diff from before to after.
+    pub diff: String,
+}
+
+impl Report {
+    /// The report of the run that `ctx` has just ended.
+    pub fn of(ctx: &Context<'_>) -> Result<Self> {
+        let dry_run = ctx.mode == Mode::DryRun;
+        let status = if dry_run { "planned" } else { "done" };
+        let reader = ctx.store.reader();
+        let steps = lines(reader, ctx.performed.iter().map(|step| (step, status)))?;
+        let files = ctx
+            .originals
+            .iter()
+            .filter_map(|(path, before)| {
+                let after = ctx.overlay.get(path)?;
+                change(path, before.as_deref(), after.as_deref())
+            })
+            .collect();
+        Ok(Self {
+            tick: if dry_run { None } else { ctx.tick },
+            dry_run,
+            time: format_time(ctx.now()),
+            trigger: ctx.trigger.to_string(),
+            phases: ctx.phases.clone(),
+            counts: count(&ctx.performed),
+            steps,
+            files,
+            notes: gravest_first(ctx.notes.clone()),
+        })
+    }
+
+    /// The report of a tick of the past, from the journal.
+    pub fn of_tick(connection: &Connection, id: i64) -> Result<Self> {
+        let tick = store::tick(connection, id)?;
+        let records = store::steps_of(connection, id)?;
+        let planned: Vec<PlannedStep> =
+            records.iter().map(|record| record.planned.clone()).collect();
+        let steps = lines(
+            connection,
+            records.iter().map(|record| (&record.planned, record.status.as_str())),
+        )?;
+        Ok(Self {
+            tick: Some(id),
+            dry_run: false,
+            time: format_time(tick.started),
+            trigger: tick.trigger,
+            phases: Phase::ALL.to_vec(),
+            counts: count(&planned),
+            steps,
+            files: recorded_changes(connection, id)?,
+            notes: gravest_first(serde_json::from_str(&tick.notes).unwrap_or_default()),
+        })
+    }
+
+    /// Whether there was nothing to do and nothing to say.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty() && self.notes.is_empty()
+    }
+}
+
+fn gravest_first(mut notes: Vec<Note>) -> Vec<Note> {
+    notes.sort_by_key(|note| std::cmp::Reverse(note.level));
+    notes
+}
+
+fn count(steps: &[PlannedStep]) -> BTreeMap<&'static str, usize> {
+    let mut counts = BTreeMap::new();
+    for step in steps {
+        *counts.entry(step.step.name()).or_insert(0) += 1;
+    }
+    counts
+}
+
+fn change(path: &Path, before: Option<&[u8]>, after: Option<&[u8]>) -> Option<FileChange> {
+    (before != after).then(|| FileChange {
+        path: path.display().to_string(),
+        diff: unified(path, before, after),
+    })
+}
+
+fn recorded_changes(connection: &Connection, tick: i64) -> Result<Vec<FileChange>> {
+    let mut statement = connection
+        .prepare("SELECT path, before, after FROM file_write WHERE tick = ?1 ORDER BY id")?;
+    let rows = statement.query_map([tick], |row| {
+        Ok((
+            row.get::<_, String>(0)?,
+            row.get::<_, Option<Vec<u8>>>(1)?,
+            row.get::<_, Option<Vec<u8>>>(2)?,
+        ))
+    })?;
+    let mut changes = Vec::new();
+    for row in rows {
+        let (path, before, after) = row?;
+        changes.extend(change(Path::new(&path), before.as_deref(), after.as_deref()));
+    }
+    Ok(changes)
+}
+
+fn lines<'a>(
+    connection: &Connection,
+    steps: impl Iterator<Item = (&'a PlannedStep, &'a str)>,
+) -> Result<Vec<StepLine>> {
+    steps
+        .map(|(planned, status)| {
+            Ok(StepLine {
+                n: planned.n,
+                phase: planned.phase,
+                step: planned.step.name(),
+                entry: planned.step.entry().cloned(),
+                summary: summary(connection, &planned.step)?,
+                reason: planned.reason.clone(),
+                status: status.to_string(),
+            })
+        })
+        .collect()
+}
+
+/// What a step does, in words; the texts of entries are looked up.
+fn summary(connection: &Connection, step: &Step) -> Result<String> {
+    Ok(match step {
+        Step::Admit { entry } | Step::Withdraw { entry } => entry.text.clone(),
+        Step::Recall { entry, from, to } => {
+            format!("{} (seen {from} → {to} times again)", text_of(connection, entry)?)
+        }
+        Step::SetState { entry, from, to } => {
+            format!("{from} → {to}: {}", text_of(connection, entry)?)
+        }
+        Step::Protect { entry, to, .. } => {
+            format!("protected = {to}: {}", text_of(connection, entry)?)
+        }
+        Step::Embed { descriptor, .. } => format!("vector by {descriptor}"),
+        Step::Link { link } | Step::Unlink { link } => format!(
+            "{:.2}  {}  ~  {}{}",
+            link.similarity,
+            text_of(connection, &link.a)?,
+            text_of(connection, &link.b)?,
+            link.differing.map(|kind| format!("  [differs: {kind}]")).unwrap_or_default(),
+        ),
+        Step::Merge { proven, sources, .. } => format!(
+            "{} ← {} entries: {}",
+            proven.title.as_deref().unwrap_or("proven"),
+            sources.len(),
+            proven.text
+        ),
+        Step::Unmerge { merge } => summary(connection, merge)?,
+        Step::RejectCluster { members, outcome, reason, .. } => {
+            format!("{} entries {outcome}: {reason}", members.len())
+        }
+        Step::Route { route, .. } => format!(
+            "{} › {}: {}",
+            route.path,
+            route.section.last().map_or("(top)", String::as_str),
+            route.line
+        ),
+        Step::Reprieve { entry, to, .. } => {
+            format!("reprieve {to}: {}", text_of(connection, entry)?)
+        }
+        Step::Expire { entry, .. } => text_of(connection, entry)?,
+    })
+}
+
+fn text_of(connection: &Connection, id: &EntryId) -> Result<String> {
+    Ok(store::entry_by_id(connection, id)?
+        .map_or_else(|| id.to_string(), |stored| stored.entry.text))
+}
+
+/// The word for a level in reports.
+pub fn level_word(level: Level) -> &'static str {
+    match level {
+        Level::Failed => "failed",
+        Level::Waiting => "waits",
+        Level::Info => "note",
+    }
+}

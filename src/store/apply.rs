@@ -56,10 +56,7 @@ pub fn apply(tx: &Transaction<'_>, step: &Step, now: i64, reason: &str) -> Resul
         Step::RejectCluster { .. } => reject(tx, step, now),
         Step::Route { .. } => Ok(()),
         Step::Reprieve { entry, to, .. } => reprieve(tx, entry, *to),
-        Step::Expire { entry, .. } => {
-            set_state(tx, entry, State::Expired, now, reason)?;
-            set_links(tx, entry, false)
-        }
+        Step::Expire { entry, .. } => set_state(tx, entry, State::Expired, now, reason),
     }
 }
 
@@ -114,13 +111,10 @@ fn set_state(tx: &Transaction<'_>, id: &EntryId, to: State, now: i64, reason: &s
          WHERE id = ?4",
     )?
     .execute(params![to.as_str(), now, reason, id.as_str()])?;
-    if to.is_active() {
-        // Links whose other end is active as well come back with the entry.
-        set_links(tx, id, true)?;
-    }
-    Ok(())
+    set_links(tx, id, to.is_active())
 }
 
+/// Switches the links of an entry off, or on again where the other end is active as well.
 fn set_links(tx: &Transaction<'_>, id: &EntryId, active: bool) -> Result<()> {
     let seq = seq_of(tx, id)?;
     tx.prepare_cached(
@@ -193,7 +187,6 @@ fn merge(tx: &Transaction<'_>, step: &Step, now: i64, reason: &str) -> Result<()
     let lives_on = format!("merged into {}", proven.id);
     for source in sources.iter().chain(replaces) {
         set_state(tx, &source.entry, State::Merged, now, &lives_on)?;
-        set_links(tx, &source.entry, false)?;
     }
     for old in replaces {
         set_provenance(tx, &old.entry, false)?;

@@ -7,6 +7,7 @@
 mod apply;
 mod entries;
 mod journal;
+mod overview;
 
 pub use apply::{apply, check};
 pub use entries::{
@@ -16,6 +17,8 @@ pub use journal::{
     StepRecord, TickRecord, TickStatus, begin_tick, finish_tick, latest_undoable, record_step,
     running_ticks, set_step_status, steps_of, tick, ticks,
 };
+
+pub use overview::{Overview, overview};
 
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};

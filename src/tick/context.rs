@@ -3,13 +3,16 @@
 use super::notes::{Level, Note};
 use crate::clock::Clock;
 use crate::config::Settings;
-use crate::error::Result;
+use crate::embed::{self, Embedder};
+use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
 use crate::store::{self, Store};
 use lifecycle_phases::{Phase, PlannedStep, Step};
 use rusqlite::Transaction;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Whether a run writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +52,12 @@ pub struct Context<'a> {
     pub notes: Vec<Note>,
     /// Every step performed so far, in order: the plan.
     pub performed: Vec<PlannedStep>,
+    /// Opened at the first need; loads its model at the first text.
+    embedder: OnceCell<Arc<dyn Embedder>>,
+    /// Number of the next step that has none yet.
+    next_n: usize,
+    /// The exit code of the first failure that has one of its own.
+    pub failure: Option<ExitCode>,
     /// Number of the tick, once a first step or model call made it necessary.
     pub tick: Option<i64>,
 }
@@ -77,6 +86,9 @@ impl<'a> Context<'a> {
             originals: BTreeMap::new(),
             notes: Vec::new(),
             performed: Vec::new(),
+            embedder: OnceCell::new(),
+            next_n: 1,
+            failure: None,
             tick: None,
         }
     }
@@ -86,9 +98,30 @@ impl<'a> Context<'a> {
         self.clock.now()
     }
 
+    /// The embedder of this run.
+    pub fn embedder(&self) -> Result<Arc<dyn Embedder>> {
+        if let Some(embedder) = self.embedder.get() {
+            return Ok(Arc::clone(embedder));
+        }
+        let embedder: Arc<dyn Embedder> = embed::open(self.settings, self.paths)?.into();
+        Ok(Arc::clone(self.embedder.get_or_init(|| embedder)))
+    }
+
     /// Adds a note.
     pub fn note(&mut self, level: Level, phase: Phase, text: impl Into<String>) {
         self.notes.push(Note { level, phase, text: text.into() });
+    }
+
+    /// Notes that a phase failed, so that the others can go on. A failure of the store itself ends
+    /// the run instead.
+    pub fn fail(&mut self, phase: Phase, error: Error) -> Result<()> {
+        if matches!(error.code, ExitCode::Store | ExitCode::Busy) {
+            return Err(error);
+        }
+        let hint = error.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+        self.note(Level::Failed, phase, format!("{}{hint}", error.message));
+        self.failure.get_or_insert(error.code);
+        Ok(())
     }
 
     /// The number of this tick. The row is made at the first need, so that a run with nothing to
@@ -122,8 +155,11 @@ impl<'a> Context<'a> {
         extra: impl FnOnce(&Transaction<'_>) -> Result<()>,
     ) -> Result<()> {
         let tick = if steps.is_empty() { None } else { Some(self.tick_id()?) };
-        for (index, step) in steps.iter_mut().enumerate() {
-            step.n = self.performed.len() + index + 1;
+        for step in &mut steps {
+            if step.n == 0 {
+                step.n = self.next_n;
+            }
+            self.next_n = self.next_n.max(step.n) + 1;
         }
         let now = self.now();
         let refused = self.store.write(|tx| {
@@ -160,6 +196,17 @@ fn perform_one(
             return Ok(());
         }
     }
-    store::apply(tx, &step.step, now, &step.reason)?;
-    store::record_step(tx, tick, step, "done", "")
+    // A step that turns out to be impossible half way leaves nothing behind.
+    tx.execute_batch("SAVEPOINT step")?;
+    match store::apply(tx, &step.step, now, &step.reason) {
+        Ok(()) => store::record_step(tx, tick, step, "done", "")?,
+        Err(error) if error.code == ExitCode::Refused => {
+            tx.execute_batch("ROLLBACK TO step")?;
+            store::record_step(tx, tick, step, "refused", &error.message)?;
+            refused.push((step.n, step.phase, error.message));
+        }
+        Err(error) => return Err(error),
+    }
+    tx.execute_batch("RELEASE step")?;
+    Ok(())
 }

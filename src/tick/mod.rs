@@ -5,10 +5,17 @@
 //! to files, a dry one works on a scratch copy of the store and an overlay of the files. What was
 //! performed, in order, *is* the plan.
 
+mod age;
+mod apply;
 mod context;
 mod lock;
 pub mod notes;
+mod run;
+mod undo;
 
+pub use apply::apply;
 pub use context::{Context, Mode};
 pub use lock::TickLock;
 pub use notes::{Level, Note};
+pub use run::{Run, RunOptions, by_hand, parse_phases, run};
+pub use undo::undo;

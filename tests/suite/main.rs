@@ -3,4 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(missing_docs)]
 
+mod architecture;
+mod embed;
+mod embed_server;
 mod support;

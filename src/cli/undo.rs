@@ -1,0 +1,22 @@
+//! `lifecycle undo`: takes a tick back.
+
+use super::{Session, run};
+use crate::error::{ExitCode, Result};
+use crate::tick;
+use clap::Args;
+
+/// Options of `undo`.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lifecycle undo        take back the newest tick, files included
+  lifecycle undo 12     take back tick 12 (also an undo: that brings its tick back)")]
+pub struct UndoArgs {
+    /// Number of the tick; the newest by default
+    tick: Option<i64>,
+}
+
+/// Undoes the tick and prints the report.
+pub fn run(session: &Session, args: &UndoArgs) -> Result<ExitCode> {
+    let run = tick::undo(&session.settings, &session.paths, session.clock, args.tick)?;
+    run::show(session, &run)
+}

@@ -1,0 +1,95 @@
+//! Files of a model repository at a fixed revision: streamed, resumed, checked.
+
+use super::{Wanted, place};
+use crate::error::{Error, ExitCode, Result};
+use indicatif::{ProgressBar, ProgressStyle};
+use reqwest::StatusCode;
+use reqwest::blocking::{Client, Response};
+use reqwest::header::RANGE;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Longest silence on the line before a download is given up (and can be resumed).
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// Downloads `path` below `base`. What came before an interruption is kept beside the place as
+/// `.part` and continued by the next call.
+pub(super) fn download(base: &str, path: &str, wanted: &Wanted) -> Result<()> {
+    let folder = wanted.place.parent().unwrap_or(Path::new("."));
+    crate::paths::create_private(folder)?;
+    let part = part(&wanted.place);
+    let url = format!("{}/{path}", base.trim_end_matches('/'));
+    receive(&url, &part, wanted).map_err(|error| {
+        error.hint(
+            "run it again to continue where it stopped, or give the files with `--from FOLDER`",
+        )
+    })?;
+    let found = place::sum(&part).map_err(|error| Error::io(&part, &error))?;
+    if found != wanted.sha256 {
+        let removed = std::fs::remove_file(&part);
+        removed.map_err(|error| Error::io(&part, &error))?;
+        return Err(place::wrong_sum(&url, wanted.sha256, &found));
+    }
+    std::fs::rename(&part, &wanted.place).map_err(|error| Error::io(&wanted.place, &error))
+}
+
+fn part(place: &Path) -> PathBuf {
+    let mut name = place.file_name().unwrap_or_default().to_os_string();
+    name.push(".part");
+    place.with_file_name(name)
+}
+
+fn receive(url: &str, part: &Path, wanted: &Wanted) -> Result<()> {
+    let have = std::fs::metadata(part).map_or(0, |data| data.len());
+    if have == wanted.bytes {
+        return Ok(());
+    }
+    let have = if have > wanted.bytes { 0 } else { have };
+    let response = request(url, have)?;
+    let continues = response.status() == StatusCode::PARTIAL_CONTENT;
+    let mut file = OpenOptions::new()
+        .create(true)
+        .write(true)
+        .append(continues)
+        .truncate(!continues)
+        .open(part)
+        .map_err(|error| Error::io(part, &error))?;
+    let bar = bar(wanted, if continues { have } else { 0 });
+    stream(bar.wrap_read(response), &mut file)
+        .and_then(|()| file.sync_all())
+        .map_err(|error| failed(url, &error))
+}
+
+fn request(url: &str, have: u64) -> Result<Response> {
+    let client = Client::builder().timeout(None).connect_timeout(SILENCE).build();
+    let client = client.map_err(|error| failed(url, &error))?;
+    let mut request = client.get(url);
+    if have > 0 {
+        request = request.header(RANGE, format!("bytes={have}-"));
+    }
+    let response = request.send().map_err(|error| failed(url, &error))?;
+    response.error_for_status().map_err(|error| failed(url, &error))
+}
+
+fn stream(mut from: impl Read, to: &mut File) -> std::io::Result<()> {
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match from.read(&mut buffer)? {
+            0 => return Ok(()),
+            count => to.write_all(&buffer[..count])?,
+        }
+    }
+}
+
+fn bar(wanted: &Wanted, done: u64) -> ProgressBar {
+    let template = "{msg} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
+    let style = ProgressStyle::with_template(template).expect("the template is valid");
+    let name = wanted.place.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    ProgressBar::new(wanted.bytes).with_style(style).with_message(name).with_position(done)
+}
+
+fn failed(url: &str, error: &dyn std::fmt::Display) -> Error {
+    Error::new(ExitCode::Missing, format!("{url}: {error}"))
+}

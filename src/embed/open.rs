@@ -1,0 +1,36 @@
+//! Which embedder the settings ask for.
+
+use super::http::HttpEmbedder;
+use super::onnx::OnnxEmbedder;
+use super::{Catalog, Descriptor, Embedder};
+use crate::config::{EmbedSettings, Settings};
+use crate::error::Result;
+use crate::paths::Paths;
+
+/// The embedder of the settings: the server at `embed.url`, or in process.
+///
+/// Nothing is loaded and no request is made yet. An unknown model or a wrong URL is an error.
+pub fn open(settings: &Settings, paths: &Paths) -> Result<Box<dyn Embedder>> {
+    let settings = &settings.embed;
+    let catalog = Catalog::load(paths)?;
+    if settings.url.is_empty() {
+        let descriptor = catalog.get(&settings.model)?.clone();
+        return Ok(Box::new(OnnxEmbedder::new(descriptor, settings, &paths.models())));
+    }
+    Ok(Box::new(HttpEmbedder::new(of_server(&catalog, settings), settings)?))
+}
+
+/// A server's model is its own descriptor: its weights are not the ones whose sums are known. The
+/// prefixes, limits and scale come from the descriptor of the same name, where there is one.
+fn of_server(catalog: &Catalog, settings: &EmbedSettings) -> Descriptor {
+    let model = if settings.url_model.is_empty() { "server" } else { &settings.url_model };
+    let known = catalog.find(model).cloned();
+    let mut descriptor =
+        known.unwrap_or_else(|| Descriptor::of_server(model, settings.url_dimensions));
+    if settings.url_dimensions > 0 {
+        descriptor.dimensions = settings.url_dimensions;
+    }
+    descriptor.dtype = "server".into();
+    descriptor.files.clear();
+    descriptor
+}

@@ -1,0 +1,125 @@
+//! The report for people: warnings first, then the five phases, the steps, the files. At most 80
+//! columns, diffs excepted.
+
+use super::{Report, StepLine, escape_terminal, level_word, one_line};
+use crate::tick::Level;
+use lifecycle_phases::Phase;
+
+/// Columns of the text report.
+const WIDTH: usize = 80;
+
+/// Links shown one by one; a report with more says how many it leaves to `--json`.
+const LINKS_SHOWN: usize = 12;
+
+/// The whole report as text.
+pub fn render(report: &Report) -> String {
+    let mut out = heading(report);
+    if report.is_empty() {
+        out.push_str("nothing to do\n");
+        return out;
+    }
+    notes(report, &mut out);
+    for phase in &report.phases {
+        phase_lines(report, *phase, &mut out);
+    }
+    files(report, &mut out);
+    out
+}
+
+fn heading(report: &Report) -> String {
+    let name = match (report.tick, report.dry_run) {
+        (_, true) => "dry run, nothing is written".to_string(),
+        (Some(id), _) => format!("tick {id} ({})", report.trigger),
+        (None, _) => report.trigger.clone(),
+    };
+    format!("{name} · {}\n", report.time)
+}
+
+fn notes(report: &Report, out: &mut String) {
+    for note in &report.notes {
+        let sign = if note.level == Level::Failed { "!" } else { "-" };
+        let head = format!("{sign} {} {}: ", note.phase, level_word(note.level));
+        wrap(&head, &note.text, out);
+    }
+}
+
+fn phase_lines(report: &Report, phase: Phase, out: &mut String) {
+    let steps: Vec<&StepLine> = report.steps.iter().filter(|step| step.phase == phase).collect();
+    if steps.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n{phase}: {}\n", tally(&steps)));
+    let mut links = 0;
+    for step in steps.iter().filter(|step| step.step != "embed") {
+        if step.step == "link" {
+            links += 1;
+            if links > LINKS_SHOWN {
+                continue;
+            }
+        }
+        step_line(step, out);
+    }
+    if links > LINKS_SHOWN {
+        out.push_str(&format!("       … {} more links (--json shows all)\n", links - LINKS_SHOWN));
+    }
+}
+
+fn tally(steps: &[&StepLine]) -> String {
+    let mut parts: Vec<(&str, usize)> = Vec::new();
+    for step in steps {
+        match parts.iter_mut().find(|(name, _)| *name == step.step) {
+            Some((_, count)) => *count += 1,
+            None => parts.push((step.step, 1)),
+        }
+    }
+    let words: Vec<String> = parts.iter().map(|(name, n)| format!("{n} {name}")).collect();
+    words.join(", ")
+}
+
+fn step_line(step: &StepLine, out: &mut String) {
+    let mark = match step.status.as_str() {
+        "refused" => " REFUSED",
+        "undone" => " UNDONE",
+        _ => "",
+    };
+    let head = format!("{:>5}  {}{mark}  ", step.n, step.step);
+    if matches!(step.step, "merge" | "route") {
+        wrap(&head, &step.summary, out);
+    } else {
+        let room = WIDTH.saturating_sub(head.chars().count());
+        out.push_str(&format!("{head}{}\n", one_line(&step.summary, room)));
+    }
+    if !step.reason.is_empty() && step.step != "link" {
+        out.push_str(&format!("         {}\n", one_line(&step.reason, WIDTH - 9)));
+    }
+}
+
+/// Appends `head` and `text`, broken at spaces and indented under the head.
+fn wrap(head: &str, text: &str, out: &mut String) {
+    let indent = " ".repeat(head.chars().count().min(9));
+    let mut line = head.to_string();
+    let mut fresh = true;
+    for word in escape_terminal(text).split_whitespace() {
+        let too_long = line.chars().count() + word.chars().count() + 1 > WIDTH;
+        if too_long && !fresh {
+            out.push_str(line.trim_end());
+            out.push('\n');
+            line.clone_from(&indent);
+        }
+        line.push_str(word);
+        line.push(' ');
+        fresh = false;
+    }
+    out.push_str(line.trim_end());
+    out.push('\n');
+}
+
+fn files(report: &Report, out: &mut String) {
+    for file in &report.files {
+        out.push('\n');
+        out.push_str(&escape_terminal(&file.diff));
+        if !file.diff.ends_with('\n') {
+            out.push('\n');
+        }
+    }
+}

