@@ -4,6 +4,7 @@ mod apply;
 mod config;
 mod entries;
 mod list;
+mod model;
 mod output;
 mod report;
 mod run;
@@ -61,6 +62,8 @@ enum Command {
     Status,
     /// List entries
     List(list::ListArgs),
+    /// Embedding models: list, fetch, choose, calibrate
+    Model(model::ModelArgs),
     /// Show one entry with its sources, links, lines in files and history
     Show(show::ShowArgs),
     /// Expire entries by hand; they can be restored
@@ -127,6 +130,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Status => status::run(&session),
         Command::List(args) => list::run(&session, &args),
         Command::Setup(args) => setup::run(&session, &args),
+        Command::Model(args) => model::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),
         Command::Forget(args) => entries::forget(&session, &args),
         Command::Restore(args) => entries::restore(&session, &args),

@@ -44,6 +44,7 @@ pub struct EmbedSettings {
     pub threads: usize,
     pub batch_tokens: usize,
     pub max_attempts: u32,
+    pub refill_entries: usize,
     pub onnxruntime: String,
     pub hub: String,
 }

@@ -5,11 +5,15 @@
 //! on a [`Store::scratch`] copy, so planning never needs a second code path.
 
 mod apply;
+mod descriptors;
 mod entries;
 mod journal;
 mod overview;
 
 pub use apply::{apply, check};
+pub use descriptors::{
+    Unembedded, ahead_of, count_failure, descriptors, dimensions, lacking, put_vector, some_lacking,
+};
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
 };

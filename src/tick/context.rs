@@ -3,7 +3,7 @@
 use super::notes::{Level, Note};
 use crate::clock::Clock;
 use crate::config::Settings;
-use crate::embed::{self, Embedder};
+use crate::embed::Embedder;
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
 use crate::store::{self, Store};
@@ -98,12 +98,13 @@ impl<'a> Context<'a> {
         self.clock.now()
     }
 
-    /// The embedder of this run.
+    /// The embedder that serves this run.
     pub fn embedder(&self) -> Result<Arc<dyn Embedder>> {
         if let Some(embedder) = self.embedder.get() {
             return Ok(Arc::clone(embedder));
         }
-        let embedder: Arc<dyn Embedder> = embed::open(self.settings, self.paths)?.into();
+        let embedder: Arc<dyn Embedder> =
+            super::serving::open(self.store.reader(), self.settings, self.paths)?;
         Ok(Arc::clone(self.embedder.get_or_init(|| embedder)))
     }
 

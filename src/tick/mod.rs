@@ -11,6 +11,7 @@ mod context;
 mod lock;
 pub mod notes;
 mod run;
+pub mod serving;
 mod undo;
 
 pub use apply::apply;
