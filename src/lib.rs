@@ -8,6 +8,7 @@ pub mod clock;
 pub mod config;
 pub mod embed;
 pub mod error;
+pub mod index;
 pub mod paths;
 pub mod report;
 pub mod store;

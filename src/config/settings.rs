@@ -61,6 +61,7 @@ pub struct ConnectSettings {
 pub struct ConsolidateSettings {
     pub model: String,
     pub min_cluster: usize,
+    pub cluster_similarity: f32,
     pub local_only: bool,
 }
 

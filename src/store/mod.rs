@@ -8,7 +8,9 @@ mod apply;
 mod descriptors;
 mod entries;
 mod journal;
+pub mod links;
 mod overview;
+pub mod vectors;
 
 pub use apply::{apply, check};
 pub use descriptors::{

@@ -7,6 +7,7 @@
 
 mod age;
 mod apply;
+pub mod connect;
 mod context;
 mod lock;
 pub mod notes;

@@ -4,6 +4,7 @@
 #![allow(missing_docs)]
 
 mod architecture;
+mod connect;
 mod embed;
 mod embed_server;
 mod support;

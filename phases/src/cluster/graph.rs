@@ -57,7 +57,9 @@ impl Graph {
             }
         }
         let mut inner = UnGraph::with_capacity(nodes.len(), pairs.len());
-        nodes.into_values().for_each(|node| drop(inner.add_node(node)));
+        for node in nodes.into_values() {
+            inner.add_node(node);
+        }
         for ((a, b), similarity) in pairs {
             inner.add_edge(NodeIndex::new(a), NodeIndex::new(b), similarity);
         }

