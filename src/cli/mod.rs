@@ -3,6 +3,7 @@
 mod apply;
 mod config;
 mod entries;
+mod eval;
 mod list;
 mod model;
 mod output;
@@ -72,6 +73,8 @@ enum Command {
     Restore(entries::IdArgs),
     /// Keep entries from ever expiring
     Protect(entries::ProtectArgs),
+    /// Measure links, clusters and more on labelled files
+    Eval(eval::EvalArgs),
     /// Show the settings in force
     Config(config::ConfigArgs),
 }
@@ -135,6 +138,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Forget(args) => entries::forget(&session, &args),
         Command::Restore(args) => entries::restore(&session, &args),
         Command::Protect(args) => entries::protect(&session, &args),
+        Command::Eval(args) => eval::run(&session, &args),
         Command::Config(args) => config::run(&session, &args),
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod graph;
 mod neighbours;
+pub mod offline;
 mod vectors;
 
 use super::{Context, Level, serving};
