@@ -29,6 +29,8 @@ CREATE TABLE entry (
 -- Ageing counts the newer entries of a project and walks its buffered ones.
 CREATE INDEX entry_project ON entry (project, seq);
 CREATE INDEX entry_state ON entry (state, project, seq);
+-- A tick looks for the entries that are not connected yet.
+CREATE INDEX entry_connected ON entry (connected, seq);
 
 CREATE TABLE vector (
   entry       INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,

@@ -11,6 +11,7 @@ pub mod embed;
 pub mod error;
 pub mod fault;
 pub mod model;
+pub mod index;
 pub mod paths;
 pub mod redact;
 pub mod report;

@@ -5,6 +5,7 @@ mod apply;
 mod config;
 mod entries;
 mod hook;
+mod eval;
 mod list;
 mod model;
 mod output;
@@ -84,6 +85,8 @@ enum Command {
     Restore(entries::IdArgs),
     /// Keep entries from ever expiring
     Protect(entries::ProtectArgs),
+    /// Measure links, clusters and more on labelled files
+    Eval(eval::EvalArgs),
     /// Show the settings in force
     Config(config::ConfigArgs),
 }
@@ -155,6 +158,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Forget(args) => entries::forget(&session, &args),
         Command::Restore(args) => entries::restore(&session, &args),
         Command::Protect(args) => entries::protect(&session, &args),
+        Command::Eval(args) => eval::run(&session, &args),
         Command::Config(args) => config::run(&session, &args),
     }
 }

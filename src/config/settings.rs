@@ -91,6 +91,7 @@ pub struct ConnectSettings {
 pub struct ConsolidateSettings {
     pub model: Names,
     pub min_cluster: usize,
+    pub cluster_similarity: f32,
     pub local_only: bool,
     pub min_coverage: f64,
     pub max_text_bytes: usize,

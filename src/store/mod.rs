@@ -15,6 +15,9 @@ pub mod routes;
 
 mod overview;
 mod terms;
+pub mod links;
+mod overview;
+pub mod vectors;
 
 pub use apply::{apply, check};
 pub use descriptors::{

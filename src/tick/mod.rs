@@ -8,6 +8,7 @@
 mod age;
 mod apply;
 pub mod buffer;
+pub mod connect;
 mod context;
 mod files;
 mod lock;

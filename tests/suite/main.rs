@@ -6,6 +6,7 @@
 mod architecture;
 mod capture;
 mod cases;
+mod connect;
 mod embed;
 mod embed_pull;
 mod embed_serve;
