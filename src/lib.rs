@@ -9,6 +9,7 @@ pub mod clock;
 pub mod config;
 pub mod embed;
 pub mod error;
+pub mod fault;
 pub mod model;
 pub mod paths;
 pub mod redact;

@@ -5,12 +5,21 @@
 //! on a [`Store::scratch`] copy, so planning never needs a second code path.
 
 mod apply;
+mod calls;
+mod clusters;
 mod descriptors;
 mod entries;
 mod journal;
 mod overview;
 
 pub use apply::{apply, check};
+pub use calls::{
+    Balance, ClosedCall, NewCall, OpenRow, balance, close_call, judge_call, open_call, open_calls,
+    pause, sent_since, set_pause,
+};
+pub use clusters::{
+    ClusterRow, QualityRow, cluster, clusters, forget_cluster, insert_quality, set_asked, titles,
+};
 pub use descriptors::{
     Unembedded, ahead_of, count_failure, descriptors, dimensions, lacking, put_vector, some_lacking,
 };
@@ -26,6 +35,7 @@ pub use overview::{Overview, overview};
 
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
+use crate::fault;
 use crate::paths::{Paths, create_private};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use rusqlite_migration::{M, Migrations};
@@ -115,7 +125,9 @@ impl Store {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = work(&transaction)?;
+        fault::point("before commit");
         transaction.commit()?;
+        fault::point("after commit");
         Ok(value)
     }
 

@@ -7,6 +7,7 @@
 
 mod age;
 mod apply;
+pub mod consolidate;
 mod context;
 mod lock;
 pub mod notes;

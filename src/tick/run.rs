@@ -1,6 +1,6 @@
 //! One tick from lock to report.
 
-use super::{Context, Level, Mode, Note, TickLock, age};
+use super::{Context, Level, Mode, Note, TickLock, age, consolidate};
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
@@ -69,6 +69,7 @@ fn tick(ctx: &mut Context<'_>, options: &RunOptions) -> Result<Run> {
 
 fn run_phase(ctx: &mut Context<'_>, phase: Phase, options: &RunOptions) -> Result<()> {
     match phase {
+        Phase::Consolidate => consolidate::run(ctx),
         Phase::Age => age::run(ctx, options.yes),
         _ => Ok(()),
     }
