@@ -14,7 +14,9 @@ pub mod model;
 pub mod paths;
 pub mod redact;
 pub mod report;
+pub mod search;
 pub mod store;
+pub mod targets;
 pub mod tick;
 
 pub use error::{Error, ExitCode, Result};

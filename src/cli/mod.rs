@@ -8,6 +8,7 @@ mod model;
 mod output;
 mod report;
 mod run;
+mod search;
 mod setup;
 mod show;
 mod status;
@@ -62,6 +63,8 @@ enum Command {
     Status,
     /// List entries
     List(list::ListArgs),
+    /// Find entries and documents by meaning and by words
+    Search(search::SearchArgs),
     /// Embedding models: list, fetch, choose, calibrate
     Model(model::ModelArgs),
     /// Show one entry with its sources, links, lines in files and history
@@ -130,6 +133,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Status => status::run(&session),
         Command::List(args) => list::run(&session, &args),
         Command::Setup(args) => setup::run(&session, &args),
+        Command::Search(args) => search::run(&session, &args),
         Command::Model(args) => model::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),
         Command::Forget(args) => entries::forget(&session, &args),

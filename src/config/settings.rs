@@ -15,6 +15,7 @@ pub struct Settings {
     pub consolidate: ConsolidateSettings,
     pub route: RouteSettings,
     pub age: AgeSettings,
+    pub search: SearchSettings,
 }
 
 /// `[store]`
@@ -172,6 +173,28 @@ pub struct RouteSettings {
     pub enabled: bool,
     pub floor: f32,
     pub margin: f32,
+    pub general: bool,
+    pub roots: Vec<String>,
+    pub deny: Vec<String>,
+    #[serde(default)]
+    pub targets: BTreeMap<String, TargetSettings>,
+}
+
+/// `[route.targets.NAME]`; what each field means stands in `config/targets.toml`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetSettings {
+    pub about: Option<String>,
+    pub paths: Option<Vec<String>>,
+    pub scope: Option<String>,
+    pub format: Option<String>,
+    pub key: Option<String>,
+    pub general: Option<bool>,
+    pub create: Option<bool>,
+    pub max_lines: Option<usize>,
+    pub max_bytes: Option<usize>,
+    pub chain: Option<bool>,
+    pub enabled: Option<bool>,
 }
 
 /// `[age]`
@@ -181,4 +204,17 @@ pub struct AgeSettings {
     pub max_reprieves: u32,
     pub max_expire_share: f64,
     pub max_expire_free: usize,
+}
+
+/// `[search]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct SearchSettings {
+    pub results: usize,
+    pub max_results: usize,
+    pub least_score: f64,
+    pub lexical_weight: f64,
+    pub candidates: usize,
+    pub whole_chars: usize,
+    pub snippet_chars: usize,
+    pub chunks_per_document: usize,
 }

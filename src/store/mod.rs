@@ -9,8 +9,13 @@ mod calls;
 mod clusters;
 mod descriptors;
 mod entries;
+mod found;
+mod fts;
 mod journal;
+pub mod routes;
+
 mod overview;
+mod terms;
 
 pub use apply::{apply, check};
 pub use calls::{
@@ -26,10 +31,13 @@ pub use descriptors::{
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
 };
+pub use found::{Found, FoundChunk, coverage, for_each_vector, found, sources, successor};
+pub use fts::{Item, Scope, WordHit, index_words, rebuild_words, search_words};
 pub use journal::{
     StepRecord, TickRecord, TickStatus, begin_tick, finish_tick, latest_undoable, record_step,
     running_ticks, set_step_status, steps_of, tick, ticks,
 };
+pub use terms::{TERMS_VERSION, Term, query_terms, terms_of};
 
 pub use overview::{Overview, overview};
 
