@@ -4,9 +4,10 @@
 #![allow(missing_docs)]
 
 mod architecture;
+mod consolidate;
 mod embed;
 mod embed_server;
 mod retrieval;
-mod support;
 mod route;
+mod support;
 mod support_tests;
