@@ -1,6 +1,6 @@
 //! One tick from lock to report.
 
-use super::{Context, Level, Mode, Note, TickLock, age, buffer, connect};
+use super::{Context, Level, Mode, Note, TickLock, age, buffer, connect, consolidate, route};
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
@@ -71,9 +71,9 @@ fn run_phase(ctx: &mut Context<'_>, phase: Phase, options: &RunOptions) -> Resul
     match phase {
         Phase::Buffer => buffer::run(ctx),
         Phase::Connect => connect::run(ctx),
-        Phase::Route => super::route::run(ctx),
+        Phase::Consolidate => consolidate::run(ctx),
+        Phase::Route => route::run(ctx),
         Phase::Age => age::run(ctx, options.yes),
-        _ => Ok(()),
     }
 }
 

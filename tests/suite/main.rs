@@ -7,6 +7,7 @@ mod architecture;
 mod capture;
 mod cases;
 mod connect;
+mod consolidate;
 mod embed;
 mod embed_pull;
 mod embed_serve;
