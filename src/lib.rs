@@ -11,6 +11,7 @@ pub mod error;
 pub mod paths;
 pub mod report;
 pub mod store;
+pub mod targets;
 pub mod tick;
 
 pub use error::{Error, ExitCode, Result};

@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "each field is documented by the comment in config/default.toml")]
 
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// All settings of a run.
 #[derive(Clone, Debug, Deserialize)]
@@ -69,6 +70,28 @@ pub struct RouteSettings {
     pub enabled: bool,
     pub floor: f32,
     pub margin: f32,
+    pub general: bool,
+    pub roots: Vec<String>,
+    pub deny: Vec<String>,
+    #[serde(default)]
+    pub targets: BTreeMap<String, TargetSettings>,
+}
+
+/// `[route.targets.NAME]`; what each field means stands in `config/targets.toml`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetSettings {
+    pub about: Option<String>,
+    pub paths: Option<Vec<String>>,
+    pub scope: Option<String>,
+    pub format: Option<String>,
+    pub key: Option<String>,
+    pub general: Option<bool>,
+    pub create: Option<bool>,
+    pub max_lines: Option<usize>,
+    pub max_bytes: Option<usize>,
+    pub chain: Option<bool>,
+    pub enabled: Option<bool>,
 }
 
 /// `[age]`
