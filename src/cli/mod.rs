@@ -3,10 +3,12 @@
 mod apply;
 mod config;
 mod entries;
+mod init;
 mod list;
 mod output;
 mod report;
 mod run;
+mod schedule;
 mod setup;
 mod show;
 mod status;
@@ -41,12 +43,26 @@ pub struct Global {
     /// Override one setting; repeatable
     #[arg(long = "set", global = true, value_name = "SECTION.KEY=VALUE")]
     pub set: Vec<String>,
+    /// Print errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Log more: -v what is done, -vv everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
 }
 
 #[derive(Subcommand)]
 enum Command {
     /// Fetch the runtime library and the small embedding model, checked
     Setup(setup::SetupArgs),
+    /// Find the assistants, show a diff, then install settings, hooks and schedule
+    Init(init::InitArgs),
+    /// Install the hooks of assistants only
+    InstallHooks(init::HooksArgs),
+    /// Take the hooks out again
+    UninstallHooks(init::HooksArgs),
+    /// When ticks run, and the unit that calls them
+    Schedule(schedule::ScheduleArgs),
     /// Run a tick, or show what one would do
     Run(run::RunArgs),
     /// Perform a plan exactly as it was read
@@ -119,6 +135,10 @@ fn print_error(error: &Error) {
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     let session = Session::open(cli.global)?;
     match cli.command {
+        Command::Init(args) => init::run(&session, &args),
+        Command::InstallHooks(args) => init::install_hooks(&session, &args),
+        Command::UninstallHooks(args) => init::uninstall_hooks(&session, &args),
+        Command::Schedule(args) => schedule::run(&session, &args),
         Command::Run(args) => run::run(&session, &args),
         Command::Apply(args) => apply::run(&session, &args),
         Command::Undo(args) => undo::run(&session, &args),
