@@ -5,10 +5,12 @@ mod config;
 mod entries;
 mod init;
 mod list;
+mod model;
 mod output;
 mod report;
 mod run;
 mod schedule;
+mod search;
 mod setup;
 mod show;
 mod status;
@@ -77,6 +79,10 @@ enum Command {
     Status,
     /// List entries
     List(list::ListArgs),
+    /// Find entries and documents by meaning and by words
+    Search(search::SearchArgs),
+    /// Embedding models: list, fetch, choose, calibrate
+    Model(model::ModelArgs),
     /// Show one entry with its sources, links, lines in files and history
     Show(show::ShowArgs),
     /// Expire entries by hand; they can be restored
@@ -147,6 +153,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Status => status::run(&session),
         Command::List(args) => list::run(&session, &args),
         Command::Setup(args) => setup::run(&session, &args),
+        Command::Search(args) => search::run(&session, &args),
+        Command::Model(args) => model::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),
         Command::Forget(args) => entries::forget(&session, &args),
         Command::Restore(args) => entries::restore(&session, &args),

@@ -2,7 +2,7 @@
 
 #![allow(missing_docs, reason = "each field is documented by the comment in config/default.toml")]
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// All settings of a run.
@@ -16,6 +16,7 @@ pub struct Settings {
     pub route: RouteSettings,
     pub age: AgeSettings,
     pub schedule: ScheduleSettings,
+    pub search: SearchSettings,
 }
 
 /// `[store]`
@@ -32,6 +33,15 @@ pub struct CaptureSettings {
     pub settle_seconds: u64,
     pub exclude: Vec<String>,
     pub max_line_bytes: usize,
+    pub marks: CaptureMarks,
+}
+
+/// `[capture.marks]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct CaptureMarks {
+    pub insight: Vec<String>,
+    pub decision: Vec<String>,
+    pub thought: Vec<String>,
 }
 
 /// `[embed]`
@@ -46,6 +56,7 @@ pub struct EmbedSettings {
     pub threads: usize,
     pub batch_tokens: usize,
     pub max_attempts: u32,
+    pub refill_entries: usize,
     pub onnxruntime: String,
     pub hub: String,
 }
@@ -60,9 +71,101 @@ pub struct ConnectSettings {
 /// `[consolidate]`
 #[derive(Clone, Debug, Deserialize)]
 pub struct ConsolidateSettings {
-    pub model: String,
+    pub model: Names,
     pub min_cluster: usize,
     pub local_only: bool,
+    pub min_coverage: f64,
+    pub max_text_bytes: usize,
+    pub stuck_after: u32,
+    pub retry_minutes: u32,
+    pub stop_after_timeouts: u32,
+    pub keep_replies: bool,
+    pub reply_bytes: usize,
+    pub max_load: f64,
+    pub call: CallSettings,
+    #[serde(default)]
+    pub providers: BTreeMap<String, ProviderSettings>,
+}
+
+/// One name, or several in order of preference.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(untagged)]
+pub enum Names {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Names {
+    /// The names in order of preference.
+    pub fn list(&self) -> Vec<&str> {
+        match self {
+            Self::One(name) => vec![name.as_str()],
+            Self::Many(names) => names.iter().map(String::as_str).collect(),
+        }
+    }
+}
+
+impl From<&str> for Names {
+    fn from(name: &str) -> Self {
+        Self::One(name.to_string())
+    }
+}
+
+impl std::fmt::Display for Names {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.list().join(", "))
+    }
+}
+
+/// `[consolidate.call]`: what holds for every provider that does not say otherwise.
+#[derive(Clone, Debug, Deserialize)]
+pub struct CallSettings {
+    pub timeout_seconds: f64,
+    pub load_seconds: f64,
+    pub retries: u32,
+    pub backoff_seconds: f64,
+    pub max_tokens: u32,
+    pub max_tokens_limit: u32,
+    pub temperature: f64,
+    pub seed: i64,
+    pub context_tokens: u32,
+    pub max_prompt_tokens: u32,
+    pub keep_alive: String,
+    pub thinking: String,
+    pub per_minute: u32,
+    pub per_day: u32,
+    pub max_in_flight: usize,
+    pub rules_in: String,
+    pub schema: bool,
+}
+
+/// `[consolidate.providers.NAME]`
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderSettings {
+    pub kind: Option<String>,
+    pub url: Option<String>,
+    pub model: Option<String>,
+    pub hosted: Option<bool>,
+    pub key_env: Option<String>,
+    pub key_file: Option<String>,
+    pub timeout_seconds: Option<f64>,
+    pub load_seconds: Option<f64>,
+    pub retries: Option<u32>,
+    pub backoff_seconds: Option<f64>,
+    pub max_tokens: Option<u32>,
+    pub max_tokens_limit: Option<u32>,
+    pub temperature: Option<f64>,
+    pub seed: Option<i64>,
+    pub context_tokens: Option<u32>,
+    pub max_prompt_tokens: Option<u32>,
+    pub keep_alive: Option<String>,
+    pub thinking: Option<String>,
+    pub per_minute: Option<u32>,
+    pub per_day: Option<u32>,
+    pub max_in_flight: Option<usize>,
+    pub rules_in: Option<String>,
+    pub schema: Option<bool>,
 }
 
 /// `[route]`
@@ -109,4 +212,17 @@ pub struct AgeSettings {
 pub struct ScheduleSettings {
     pub cron: String,
     pub by: String,
+}
+
+/// `[search]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct SearchSettings {
+    pub results: usize,
+    pub max_results: usize,
+    pub least_score: f64,
+    pub lexical_weight: f64,
+    pub candidates: usize,
+    pub whole_chars: usize,
+    pub snippet_chars: usize,
+    pub chunks_per_document: usize,
 }

@@ -7,6 +7,7 @@ use super::Calibration;
 use super::Role;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
+use std::path::Path;
 
 /// How the states of the tokens become one vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -236,6 +237,15 @@ impl Descriptor {
     /// The graph's file.
     pub fn graph(&self) -> Option<&ModelFile> {
         self.files.first()
+    }
+
+    /// Whether the files are there with the right size. Installing checks the sums as well.
+    pub fn is_installed(&self, models: &Path) -> bool {
+        let folder = models.join(&self.name);
+        let is_there = |file: &ModelFile| {
+            std::fs::metadata(folder.join(&file.name)).is_ok_and(|data| data.len() == file.bytes)
+        };
+        !self.files.is_empty() && self.files.iter().all(is_there)
     }
 
     fn problem(&self) -> Option<String> {

@@ -30,7 +30,7 @@ pub use calibration::Calibration;
 pub use catalog::Catalog;
 pub use descriptor::{Descriptor, Golden, ModelFile, Origin, Padding, Pooling};
 pub use error::EmbedError;
-pub use open::open;
+pub use open::{open, open_installed};
 pub use vector::{VectorProblem, cosine, unit};
 
 /// What a text is embedded for; some models want another prefix for a search.

@@ -20,6 +20,20 @@ pub fn open(settings: &Settings, paths: &Paths) -> Result<Box<dyn Embedder>> {
     Ok(Box::new(HttpEmbedder::new(of_server(&catalog, settings), settings)?))
 }
 
+/// The model with this identity, in process, if it is known and its files are there.
+pub fn open_installed(
+    id: &str,
+    settings: &Settings,
+    paths: &Paths,
+) -> Result<Option<Box<dyn Embedder>>> {
+    let catalog = Catalog::load(paths)?;
+    let models = paths.models();
+    let known = catalog.iter().find(|known| known.id() == id && known.is_installed(&models));
+    Ok(known.map(|known| {
+        Box::new(OnnxEmbedder::new(known.clone(), &settings.embed, &models)) as Box<dyn Embedder>
+    }))
+}
+
 /// A server's model is its own descriptor: its weights are not the ones whose sums are known. The
 /// prefixes, limits and scale come from the descriptor of the same name, where there is one.
 fn of_server(catalog: &Catalog, settings: &EmbedSettings) -> Descriptor {

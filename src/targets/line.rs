@@ -112,7 +112,7 @@ fn quote_words(text: &str, out: &mut String) {
         let word = import_word(&rest[at..]);
         let inside_word = previous.is_some_and(|ch| ch.is_alphanumeric());
         if word.len() > 1 && !inside_word {
-            if out.ends_with('`') {
+            if out.ends_with(['`', '\\']) {
                 out.push(' ');
             }
             out.push('`');

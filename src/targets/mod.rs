@@ -30,7 +30,7 @@ mod toml;
 mod yaml;
 
 pub use confine::{Confinement, Denied};
-pub use discover::{Found, discover};
+pub use discover::{Found, discover, expand};
 pub use front::{FrontMatter, front_matter};
 pub use line::{item_line, value_line};
 pub use spec::{Scope, TargetSpec, Targets};
@@ -99,13 +99,13 @@ pub struct LineOp {
 pub struct Section {
     /// Heading path, outermost first; for TOML, YAML and JSON the key path.
     pub path: Vec<String>,
-    /// The user's own text of the section: headings and our block left out.
+    /// The user's own text of the section, its heading included; an empty line for each of ours.
     pub body: String,
     /// The lines in our block (Markdown), or every item of the list.
     pub items: Vec<Item>,
     /// Lines of surplus blocks of ours in this section, which the next edit takes out.
     pub surplus: Vec<Item>,
-    /// 1-based number of the first line of `body` in the file, and the file's text per line.
+    /// 1-based number of the first line of `body` in the file.
     pub first_line: usize,
 }
 

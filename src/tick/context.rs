@@ -3,7 +3,7 @@
 use super::notes::{Level, Note};
 use crate::clock::Clock;
 use crate::config::Settings;
-use crate::embed::{self, Embedder};
+use crate::embed::Embedder;
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
 use crate::store::{self, Store};
@@ -98,12 +98,13 @@ impl<'a> Context<'a> {
         self.clock.now()
     }
 
-    /// The embedder of this run.
+    /// The embedder that serves this run.
     pub fn embedder(&self) -> Result<Arc<dyn Embedder>> {
         if let Some(embedder) = self.embedder.get() {
             return Ok(Arc::clone(embedder));
         }
-        let embedder: Arc<dyn Embedder> = embed::open(self.settings, self.paths)?.into();
+        let embedder: Arc<dyn Embedder> =
+            super::serving::open(self.store.reader(), self.settings, self.paths)?;
         Ok(Arc::clone(self.embedder.get_or_init(|| embedder)))
     }
 
@@ -155,12 +156,7 @@ impl<'a> Context<'a> {
         extra: impl FnOnce(&Transaction<'_>) -> Result<()>,
     ) -> Result<()> {
         let tick = if steps.is_empty() { None } else { Some(self.tick_id()?) };
-        for step in &mut steps {
-            if step.n == 0 {
-                step.n = self.next_n;
-            }
-            self.next_n = self.next_n.max(step.n) + 1;
-        }
+        self.number(&mut steps);
         let now = self.now();
         let refused = self.store.write(|tx| {
             let mut refused = Vec::new();
@@ -178,6 +174,18 @@ impl<'a> Context<'a> {
         steps.retain(|step| !refused.iter().any(|(n, ..)| *n == step.n));
         self.performed.extend(steps);
         Ok(())
+    }
+}
+
+impl Context<'_> {
+    /// Gives each step that has no number yet the next one.
+    pub(super) fn number(&mut self, steps: &mut [PlannedStep]) {
+        for step in steps {
+            if step.n == 0 {
+                step.n = self.next_n;
+            }
+            self.next_n = self.next_n.max(step.n) + 1;
+        }
     }
 }
 

@@ -6,4 +6,7 @@
 mod architecture;
 mod embed;
 mod embed_server;
+mod retrieval;
 mod support;
+mod route;
+mod support_tests;

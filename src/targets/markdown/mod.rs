@@ -209,6 +209,8 @@ fn outside<'a>(text: &str, part: Range<usize>, blocks: impl Iterator<Item = &'a 
     let (mut out, mut at) = (String::new(), part.start);
     for block in blocks {
         out.push_str(&text[at..block.range.start]);
+        // Empty lines in its place keep the numbers of the lines below.
+        out.extend(text[block.range.clone()].matches('\n'));
         at = block.range.end;
     }
     out.push_str(&text[at..part.end]);
