@@ -90,7 +90,9 @@ pub fn run(session: &Session, args: &InitArgs) -> Result<ExitCode> {
         return Ok(ExitCode::Success);
     }
     write(session, &edits, by)?;
-    print_text("done; `lifecycle init --undo` takes it back, `lifecycle status` shows how it runs\n");
+    print_text(
+        "done; `lifecycle init --undo` takes it back, `lifecycle status` shows how it runs\n",
+    );
     Ok(ExitCode::Success)
 }
 
@@ -170,8 +172,9 @@ pub fn write(session: &Session, edits: &[Edit], by: Option<Backend>) -> Result<(
 /// Asks on the terminal; without one the answer has to come from `--yes`.
 pub fn asked(question: &str) -> Result<bool> {
     if !std::io::stdin().is_terminal() {
-        return Err(Error::refused("nothing was written: there is no terminal to ask on")
-            .hint("add --yes"));
+        return Err(
+            Error::refused("nothing was written: there is no terminal to ask on").hint("add --yes")
+        );
     }
     print_text(&format!("{question} [y/N] "));
     let _ = std::io::stdout().flush();

@@ -61,11 +61,7 @@ pub fn uninstall(text: &str, assistant: Assistant) -> Result<String, SpliceError
 /// Index of event, group and handler.
 type At = (usize, usize, usize);
 
-fn first_of_ours(
-    text: &str,
-    root: &Node,
-    assistant: Assistant,
-) -> Result<Option<At>, SpliceError> {
+fn first_of_ours(text: &str, root: &Node, assistant: Assistant) -> Result<Option<At>, SpliceError> {
     Ok(handlers(text, root)?
         .into_iter()
         .find(|(_, _, value)| is_ours(value, assistant))

@@ -69,9 +69,8 @@ fn spliced(text: &str, event: &str, handler: &Handler) -> Result<Option<String>,
     let doc = parse(text)?;
     let root = doc.as_item().as_table_like().ok_or(SpliceError::Unsafe)?;
     let Some(item) = root.get("hooks") else { return Ok(None) };
-    let hooks = item
-        .as_table_like()
-        .ok_or_else(|| SpliceError::Shape("hooks".into(), "a table"))?;
+    let hooks =
+        item.as_table_like().ok_or_else(|| SpliceError::Shape("hooks".into(), "a table"))?;
     let insert = match (hooks.get(event), item) {
         (Some(Item::Value(Value::Array(list))), _) => into_list(text, list, &group(handler)),
         (Some(Item::ArrayOfTables(_)), _) => None,
@@ -79,9 +78,8 @@ fn spliced(text: &str, event: &str, handler: &Handler) -> Result<Option<String>,
         (None, Item::Value(Value::InlineTable(table))) => {
             into_table(table, &format!("{event} = [ {} ]", group(handler)))
         }
-        (None, Item::Table(table)) if table.is_dotted() => {
-            last_line(text, hooks).map(|at| (at, format!("hooks.{event} = [ {} ]\n", group(handler))))
-        }
+        (None, Item::Table(table)) if table.is_dotted() => last_line(text, hooks)
+            .map(|at| (at, format!("hooks.{event} = [ {} ]\n", group(handler)))),
         (None, _) => None,
     };
     Ok(insert.map(|(at, new)| format!("{}{new}{}", &text[..at], &text[at..])))
@@ -185,7 +183,11 @@ fn member(text: &str, hooks: &dyn TableLike, event: &str) -> Option<Range<usize>
     let line_start = text[..value.start].rfind('\n').map_or(0, |at| at + 1);
     let head = text[line_start..value.start].trim_start();
     let is_own_line = head.starts_with("hooks.") || head.starts_with(event);
-    if is_own_line && hooks.iter().all(|(_, item)| item.span().is_none_or(|span| span.start >= line_start || span.end <= line_start)) {
+    if is_own_line
+        && hooks.iter().all(|(_, item)| {
+            item.span().is_none_or(|span| span.start >= line_start || span.end <= line_start)
+        })
+    {
         let end = text[value.end..].find('\n').map_or(text.len(), |at| value.end + at + 1);
         return Some(line_start..end);
     }
@@ -231,9 +233,7 @@ fn present(text: &str, assistant: Assistant) -> Result<Vec<(String, Handler)>, S
 
 fn handlers(event: &Item) -> Vec<Handler> {
     let groups: Vec<&dyn TableLike> = match event {
-        Item::ArrayOfTables(tables) => {
-            tables.iter().map(|table| table as &dyn TableLike).collect()
-        }
+        Item::ArrayOfTables(tables) => tables.iter().map(|table| table as &dyn TableLike).collect(),
         Item::Value(Value::Array(list)) => inline_tables(list),
         _ => Vec::new(),
     };
@@ -251,10 +251,7 @@ fn handlers(event: &Item) -> Vec<Handler> {
 }
 
 fn inline_tables(list: &Array) -> Vec<&dyn TableLike> {
-    list.iter()
-        .filter_map(Value::as_inline_table)
-        .map(|table| table as &dyn TableLike)
-        .collect()
+    list.iter().filter_map(Value::as_inline_table).map(|table| table as &dyn TableLike).collect()
 }
 
 fn sorted(hooks: &[(String, Handler)]) -> Vec<(String, Handler)> {

@@ -214,9 +214,9 @@ impl Layout {
         };
         let head = key.map(|key| format!("{}: ", serde_json::json!(key))).unwrap_or_default();
         let on_one_line = self.unit.is_empty()
-            || items.first().is_some_and(|first| {
-                !text[container.span.start..first.start].contains('\n')
-            });
+            || items
+                .first()
+                .is_some_and(|first| !text[container.span.start..first.start].contains('\n'));
         let layout = if on_one_line { &Self { unit: String::new(), end: self.end } } else { self };
         let item = format!("{head}{}", layout.render(value, &inner));
         let mut out = text.to_string();
@@ -279,7 +279,10 @@ mod tests {
             "{\n    \"a\": 1,\n    \"b\": {\n        \"c\": 2\n    }\n}\n"
         );
         assert_eq!(append("{\"a\":1}", "b", &json!([2])), "{\"a\":1, \"b\": [2]}");
-        assert_eq!(append("{\r\n\t\"a\": 1\r\n}", "b", &json!([2])), "{\r\n\t\"a\": 1,\r\n\t\"b\": [\r\n\t\t2\r\n\t]\r\n}");
+        assert_eq!(
+            append("{\r\n\t\"a\": 1\r\n}", "b", &json!([2])),
+            "{\r\n\t\"a\": 1,\r\n\t\"b\": [\r\n\t\t2\r\n\t]\r\n}"
+        );
         assert_eq!(append("{}", "b", &json!(2)), "{\n  \"b\": 2\n}");
     }
 

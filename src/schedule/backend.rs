@@ -37,9 +37,8 @@ impl Command {
     /// # Errors
     /// It is missing, or ended non-zero: its own words.
     pub fn run(&self) -> Result<()> {
-        let failure = |why: String| {
-            Error::new(ExitCode::Failure, format!("{}: {why}", self.shown()))
-        };
+        let failure =
+            |why: String| Error::new(ExitCode::Failure, format!("{}: {why}", self.shown()));
         let (program, args) =
             self.words.split_first().ok_or_else(|| failure("no program".into()))?;
         let output = std::process::Command::new(program)

@@ -40,13 +40,12 @@ fn one_on_calendar(fields: &Fields) -> String {
     let list = |values: &Option<Vec<u32>>| {
         values.as_ref().map_or_else(
             || "*".to_string(),
-            |values| {
-                values.iter().map(|value| format!("{value:02}")).collect::<Vec<_>>().join(",")
-            },
+            |values| values.iter().map(|value| format!("{value:02}")).collect::<Vec<_>>().join(","),
         )
     };
     let weekdays = fields.weekdays.as_ref().map_or(String::new(), |days| {
-        let names: Vec<&str> = days.iter().filter_map(|day| DAYS.get(*day as usize).copied()).collect();
+        let names: Vec<&str> =
+            days.iter().filter_map(|day| DAYS.get(*day as usize).copied()).collect();
         format!("{} ", names.join(","))
     });
     format!(

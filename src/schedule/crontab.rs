@@ -62,8 +62,9 @@ pub fn without_part(table: &str) -> String {
 
 fn program() -> Result<Command> {
     find_program("crontab").map(Command::new).ok_or_else(|| {
-        Error::new(ExitCode::Missing, "there is no `crontab` on this machine")
-            .hint("`lifecycle schedule install --by systemd`, or run `lifecycle run --if-due` yourself")
+        Error::new(ExitCode::Missing, "there is no `crontab` on this machine").hint(
+            "`lifecycle schedule install --by systemd`, or run `lifecycle run --if-due` yourself",
+        )
     })
 }
 
@@ -90,6 +91,9 @@ mod tests {
         let once = with_part(user, &part);
         assert_eq!(with_part(&once, &part), once);
         assert_eq!(without_part(&once), format!("{user}\n"));
-        assert_eq!(without_part("# lifecycle:begin\n0 1 * * * theirs\n"), "# lifecycle:begin\n0 1 * * * theirs\n");
+        assert_eq!(
+            without_part("# lifecycle:begin\n0 1 * * * theirs\n"),
+            "# lifecycle:begin\n0 1 * * * theirs\n"
+        );
     }
 }

@@ -209,11 +209,11 @@ mod tests {
 
     #[test]
     fn weekdays_count_as_in_crontab() {
+        assert_eq!(times("0 9 * * 1", "2026-06-10T00:00:00Z", 1), ["Mon 2026-06-15 09:00 +0200"]);
         assert_eq!(
-            times("0 9 * * 1", "2026-06-10T00:00:00Z", 1),
-            ["Mon 2026-06-15 09:00 +0200"]
+            times("0 9 * * 7", "2026-06-10T00:00:00Z", 1),
+            times("0 9 * * 0", "2026-06-10T00:00:00Z", 1)
         );
-        assert_eq!(times("0 9 * * 7", "2026-06-10T00:00:00Z", 1), times("0 9 * * 0", "2026-06-10T00:00:00Z", 1));
         assert_eq!(weekdays("5-7").unwrap(), "SUN,FRI,SAT");
         assert_eq!(weekdays("*/2").unwrap(), "SUN,TUE,THU,SAT");
         assert_eq!(weekdays("mon-fri").unwrap(), "MON,TUE,WED,THU,FRI");
@@ -224,7 +224,11 @@ mod tests {
     fn day_of_month_or_weekday_as_in_crontab() {
         assert_eq!(
             times("0 9 13 * FRI", "2026-06-10T00:00:00Z", 3),
-            ["Fri 2026-06-12 09:00 +0200", "Sat 2026-06-13 09:00 +0200", "Fri 2026-06-19 09:00 +0200"]
+            [
+                "Fri 2026-06-12 09:00 +0200",
+                "Sat 2026-06-13 09:00 +0200",
+                "Fri 2026-06-19 09:00 +0200"
+            ]
         );
     }
 

@@ -30,11 +30,8 @@ pub fn shell_word(text: &str) -> String {
 
 /// `text` as one word of a systemd unit: quoted, specifiers and variables taken literally.
 pub fn systemd_word(text: &str) -> String {
-    let escaped = text
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('%', "%%")
-        .replace('$', "$$");
+    let escaped =
+        text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
     format!("\"{escaped}\"")
 }
 

@@ -66,11 +66,14 @@ impl Unit {
             .environment
             .iter()
             .map(|(name, value)| {
-                format!("Environment={}", systemd_word(&format!("{name}={value}")).replace("$$", "$"))
+                format!(
+                    "Environment={}",
+                    systemd_word(&format!("{name}={value}")).replace("$$", "$")
+                )
             })
             .collect();
         SERVICE
-            .replace("{{program}}", &systemd_word(&self.program))
+            .replace("{{program}}", &executable(&self.program))
             .replace("{{environment}}\n", &lines_of(&lines))
     }
 
@@ -124,6 +127,13 @@ impl Unit {
             // A bare per cent sign is a line feed in crontab.
             .replace("{{command}}", &command.replace('%', "\\%"))
     }
+}
+
+/// The program as `ExecStart=` takes it: systemd refuses a program whose path holds quotes or
+/// backslashes, but not an argument that does.
+fn executable(program: &str) -> String {
+    let by = if program.contains(['\'', '"', '\\']) { "/usr/bin/env " } else { "" };
+    format!("{by}{}", systemd_word(program))
 }
 
 /// The file of the launchd agent.

@@ -156,7 +156,8 @@ pub fn unsettle(tx: &Transaction<'_>, route: &Route, from: State, now: i64) -> R
 
 /// The line of an entry that still counts was taken out by the user: not to be written again.
 fn withdrawn_word(tx: &Transaction<'_>, route: &Route) -> Result<&'static str> {
-    let active = entry_by_id(tx, &route.entry)?.is_some_and(|stored| stored.entry.state.is_active());
+    let active =
+        entry_by_id(tx, &route.entry)?.is_some_and(|stored| stored.entry.state.is_active());
     Ok(if active { "deleted" } else { "withdrawn" })
 }
 

@@ -4,9 +4,11 @@
 #![allow(missing_docs)]
 
 mod architecture;
+mod cases;
 mod embed;
 mod embed_server;
+mod everyday;
 mod retrieval;
-mod support;
 mod route;
+mod support;
 mod support_tests;

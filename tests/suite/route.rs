@@ -46,14 +46,23 @@ const NOTES: &str = "# harbor-api\n\n## Commands\n\n- Run the tests with `pnpm t
 fn a_fact_goes_to_its_section_once_and_back() {
     let home = Home::new();
     project_with(&home, &[("CLAUDE.md", NOTES)]);
-    let id = proven(&home, Some(&home.project()), "Each Postgres table of the database has a `created_at` column in UTC");
+    let id = proven(
+        &home,
+        Some(&home.project()),
+        "Each Postgres table of the database has a `created_at` column in UTC",
+    );
     let dry = home.run(&["run", "--phase", "route", "--dry-run"]).success();
     assert!(dry.out.contains("+- Each Postgres table"), "{}", dry.out);
     let file = home.project().join("CLAUDE.md");
     assert_eq!(read(&file), NOTES);
     route(&home).success();
     let after = read(&file);
-    assert_eq!(after, format!("{NOTES}\n<!-- lifecycle:begin -->\n- Each Postgres table of the database has a `created_at` column in UTC\n<!-- lifecycle:end -->\n"));
+    assert_eq!(
+        after,
+        format!(
+            "{NOTES}\n<!-- lifecycle:begin -->\n- Each Postgres table of the database has a `created_at` column in UTC\n<!-- lifecycle:end -->\n"
+        )
+    );
     let modified = file.metadata().unwrap().modified().unwrap();
     route(&home).success();
     assert_eq!(file.metadata().unwrap().modified().unwrap(), modified);

@@ -27,10 +27,7 @@ fn the_plist_is_one() {
     assert_eq!(arguments[0].as_string(), Some(PROGRAM));
     assert_eq!(root["StartCalendarInterval"].as_array().unwrap().len(), 10);
     let variables = root["EnvironmentVariables"].as_dictionary().unwrap();
-    assert_eq!(
-        variables["LIFECYCLE_HOME"].as_string(),
-        Some("/home/ro bin's 50%/<data> & $x")
-    );
+    assert_eq!(variables["LIFECYCLE_HOME"].as_string(), Some("/home/ro bin's 50%/<data> & $x"));
     assert_eq!(root["Label"].as_string(), Some("lifecycle.tick"));
 }
 
@@ -60,10 +57,7 @@ fn systemd_accepts_service_and_timer() {
             .output()
             .unwrap();
         let words = String::from_utf8_lossy(&output.stderr);
-        let ours: Vec<&str> = words
-            .lines()
-            .filter(|line| line.contains("lifecycle"))
-            .collect();
+        let ours: Vec<&str> = words.lines().filter(|line| line.contains("lifecycle")).collect();
         assert!(output.status.success() && ours.is_empty(), "{cron}: {words}");
         for when in calendar::on_calendar(&unit.expression) {
             let checked =
@@ -88,7 +82,8 @@ fn cron_accepts_our_part() {
     std::fs::write(&file, &part).unwrap();
     let usage = Command::new(&crontab).arg("--help").output().unwrap();
     let usage = String::from_utf8_lossy(&usage.stderr).into_owned();
-    let Some(flag) = ["-T", "-n"].into_iter().find(|flag| usage.contains(&format!("{flag}"))) else {
+    let Some(flag) = ["-T", "-n"].into_iter().find(|flag| usage.contains(&format!("{flag}")))
+    else {
         println!("skipped: this crontab has no check of its own");
         return;
     };
@@ -105,10 +100,16 @@ fn the_shell_reads_the_line_of_cron_as_meant() {
     let command = command.split(" >>").next().unwrap();
     let quoted = shell_word(PROGRAM);
     let shown = command.replace(&quoted, &format!("printf '%s|' \"$LIFECYCLE_HOME\" {quoted}"));
-    let script = format!("{}; {}", shown.split(" printf").next().unwrap(), shown.split_once(" printf").map(|(_, rest)| format!("printf{rest}")).unwrap());
+    let script = format!(
+        "{}; {}",
+        shown.split(" printf").next().unwrap(),
+        shown.split_once(" printf").map(|(_, rest)| format!("printf{rest}")).unwrap()
+    );
     let output = Command::new("sh").arg("-c").arg(script).output().unwrap();
     assert_eq!(
         String::from_utf8_lossy(&output.stdout),
-        format!("/home/ro bin's 50%/<data> & $x|{PROGRAM}|run|--if-due|--trigger|schedule|--quiet|")
+        format!(
+            "/home/ro bin's 50%/<data> & $x|{PROGRAM}|run|--if-due|--trigger|schedule|--quiet|"
+        )
     );
 }
