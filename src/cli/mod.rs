@@ -6,11 +6,13 @@ mod config;
 mod entries;
 mod hook;
 mod eval;
+mod init;
 mod list;
 mod model;
 mod output;
 mod report;
 mod run;
+mod schedule;
 mod search;
 mod serve;
 mod setup;
@@ -47,6 +49,12 @@ pub struct Global {
     /// Override one setting; repeatable
     #[arg(long = "set", global = true, value_name = "SECTION.KEY=VALUE")]
     pub set: Vec<String>,
+    /// Print errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Log more: -v what is done, -vv everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
 }
 
 #[derive(Subcommand)]
@@ -57,6 +65,14 @@ enum Command {
     Add(add::AddArgs),
     /// Leave a record of what an assistant's hook says on standard input
     Hook(hook::HookArgs),
+    /// Find the assistants, show a diff, then install settings, hooks and schedule
+    Init(init::InitArgs),
+    /// Install the hooks of assistants only
+    InstallHooks(init::HooksArgs),
+    /// Take the hooks out again
+    UninstallHooks(init::HooksArgs),
+    /// When ticks run, and the unit that calls them
+    Schedule(schedule::ScheduleArgs),
     /// Run a tick, or show what one would do
     Run(run::RunArgs),
     /// Perform a plan exactly as it was read
@@ -143,6 +159,10 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     match cli.command {
         Command::Add(args) => add::run(&session, &args),
         Command::Hook(_) => Ok(ExitCode::Success),
+        Command::Init(args) => init::run(&session, &args),
+        Command::InstallHooks(args) => init::install_hooks(&session, &args),
+        Command::UninstallHooks(args) => init::uninstall_hooks(&session, &args),
+        Command::Schedule(args) => schedule::run(&session, &args),
         Command::Run(args) => run::run(&session, &args),
         Command::Apply(args) => apply::run(&session, &args),
         Command::Undo(args) => undo::run(&session, &args),

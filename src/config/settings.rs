@@ -16,6 +16,7 @@ pub struct Settings {
     pub consolidate: ConsolidateSettings,
     pub route: RouteSettings,
     pub age: AgeSettings,
+    pub schedule: ScheduleSettings,
     pub search: SearchSettings,
 }
 
@@ -224,6 +225,13 @@ pub struct AgeSettings {
     pub max_reprieves: u32,
     pub max_expire_share: f64,
     pub max_expire_free: usize,
+}
+
+/// `[schedule]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct ScheduleSettings {
+    pub cron: String,
+    pub by: String,
 }
 
 /// `[search]`

@@ -17,3 +17,9 @@ mod case_38_own_words_come_back;
 mod case_39_nobody_called_the_hook;
 mod case_40_bare_environment;
 mod case_44_names_with_spaces;
+//! Behaviour cases, one module each, named after their folder.
+
+mod case_24_key_in_another_spelling;
+mod case_25_settings_keep_foreign_hooks;
+mod case_40_bare_environment;
+mod case_44_names_with_spaces_install;
