@@ -5,6 +5,9 @@
 //! on a [`Store::scratch`] copy, so planning never needs a second code path.
 
 mod apply;
+mod calls;
+mod clusters;
+pub mod conversations;
 mod descriptors;
 mod entries;
 mod found;
@@ -12,10 +15,19 @@ mod fts;
 mod journal;
 pub mod routes;
 
+pub mod links;
 mod overview;
 mod terms;
+pub mod vectors;
 
 pub use apply::{apply, check};
+pub use calls::{
+    Balance, ClosedCall, NewCall, OpenRow, balance, close_call, judge_call, open_call, open_calls,
+    pause, sent_since, set_pause,
+};
+pub use clusters::{
+    ClusterRow, QualityRow, cluster, clusters, forget_cluster, insert_quality, set_asked, titles,
+};
 pub use descriptors::{
     PlacedVector, Unembedded, ahead_of, count_failure, descriptors, dimensions, lacking,
     placed_vectors, put_vector, some_lacking,

@@ -1,32 +1,21 @@
+//! Nothing to say means no file (the half that a hook leads to).
+
+use crate::capture::{end_of, hook, says, texts, tick};
 use crate::support::Home;
+use std::fs;
 
 #[test]
-fn nothing_to_say_means_no_file() {
+fn a_conversation_that_states_nothing_touches_no_file() {
     let home = Home::new();
-    for folder in ["src/deep", "node_modules/x", ".git", "target/doc"] {
-        std::fs::create_dir_all(home.project().join(folder)).unwrap();
+    for folder in ["src/deep", "node_modules/x", ".git"] {
+        fs::create_dir_all(home.project().join(folder)).unwrap();
     }
-    home.put("node_modules/x/CLAUDE.md", "# dependency\n");
-    home.put("target/doc/AGENTS.md", "# built\n");
-    let before = home.files();
-    home.route().success();
-    assert_eq!(home.files(), before);
-    home.prove(Some(&home.project()), "The dependency x of node_modules is pinned to 1.2");
-    home.route().success();
-    let made: Vec<String> =
-        home.files().into_iter().filter(|name| !before.contains(name)).collect();
-    assert_eq!(made, ["CLAUDE.md"]);
-    assert_eq!(home.get("node_modules/x/CLAUDE.md"), "# dependency\n");
-    home.run(&["undo"]).success();
-    assert_eq!(home.files(), before);
-}
-
-#[test]
-fn no_claude_md_where_agents_md_rules() {
-    let home = Home::new();
-    home.put("AGENTS.md", "# agents\n");
-    home.prove(Some(&home.project()), "The dev server listens on port 5173");
-    home.route().success();
-    assert_eq!(home.files(), ["AGENTS.md"]);
-    assert!(home.get("AGENTS.md").contains("port 5173"));
+    let file = home.path().join("read.jsonl");
+    let reply = r#"{"type":"assistant","uuid":"a","message":{"id":"m","content":[{"type":"text","text":"Only mod.rs."}]}}"#;
+    fs::write(&file, says(&home, 1, "what is in src/deep?") + reply + "\n").unwrap();
+    hook(&home, &end_of(&file, &home.project()));
+    tick(&home);
+    assert_eq!(texts(&home), [""; 0]);
+    let files = walkdir::WalkDir::new(home.project()).into_iter().flatten();
+    assert_eq!(files.filter(|entry| entry.file_type().is_file()).count(), 0);
 }
