@@ -3,6 +3,7 @@
 mod clusters;
 mod links;
 pub mod metrics;
+mod routes;
 
 use super::Session;
 use super::output::print_text;
@@ -26,6 +27,8 @@ enum What {
     Links(FileArgs),
     /// Which notes form a topic? Rows: id, ts, project, text; topics in gold.jsonl beside it
     Clusters(clusters::ClustersArgs),
+    /// Which file does a fact belong in? Held-out bullets of repositories
+    Routes(routes::RoutesArgs),
 }
 
 /// A labelled file, and where the scored rows go.
@@ -43,6 +46,7 @@ pub fn run(session: &Session, args: &EvalArgs) -> Result<ExitCode> {
     match &args.what {
         What::Links(args) => links::run(session, args),
         What::Clusters(args) => clusters::run(session, args),
+        What::Routes(args) => routes::run(session, args),
     }
 }
 

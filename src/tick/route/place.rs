@@ -3,6 +3,7 @@
 use super::super::{Context, Level, files};
 use super::gather::{self, Loaded};
 use super::{confinement, is_wide, short, strength};
+use crate::capture::project::OPT_OUT;
 use crate::embed::{Role, embed_one};
 use crate::error::Result;
 use crate::store::{StoredEntry, routes};
@@ -27,6 +28,9 @@ pub fn run(
     if let Some(root) = project.filter(|root| !Path::new(root).is_dir()) {
         let text = format!("the folder of project {root} is gone; {} entries wait", entries.len());
         ctx.note(Level::Failed, Phase::Route, text);
+        return Ok(());
+    }
+    if project.is_some_and(|root| Path::new(root).join(OPT_OUT).exists()) {
         return Ok(());
     }
     let mut strengths = BTreeMap::new();
@@ -127,7 +131,16 @@ fn choose(
         let found = &loaded[ranked.file].found;
         found.spec.general && (route.general && !gather::is_user(found))
     };
-    let verdict = ranking.verdict(route.floor, route.margin);
+    let similarity =
+        ctx.embedder().map_or(1.0, |embedder| embedder.descriptor().similarity(ranking.nearest));
+    let verdict = match ranking.verdict(route.floor, route.margin) {
+        Verdict::Place(best)
+            if similarity < route.near && !loaded[best.file].found.spec.general =>
+        {
+            Verdict::NoTarget
+        }
+        verdict => verdict,
+    };
     let mut order: Vec<Ranked> = match verdict {
         Verdict::Place(best) => {
             let close = ranking
