@@ -5,6 +5,7 @@ use super::directions::{Directions, add, dot, unit};
 use super::scope::{folder_holds, globs_match};
 use super::style::Style;
 use super::tokens::{bag, runs};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// How many of the nearest blocks are looked at for stating an entry already.
@@ -114,6 +115,8 @@ const STYLE: f32 = 0.65;
 pub struct Ranker<'a> {
     files: &'a [Candidate],
     words: Bm25,
+    /// With the usual shape; only the baselines need it.
+    plain_words: OnceCell<Bm25>,
     runs: Bm25,
     block_words: Bm25,
     block_runs: Bm25,
@@ -174,6 +177,7 @@ impl<'a> Ranker<'a> {
             average: Style::of(files.iter().flat_map(block_texts)),
             centres: files.iter().map(|file| centre(file.blocks.iter())).collect(),
             sections: section_centres(files),
+            plain_words: OnceCell::new(),
             files,
             directions,
             all,
@@ -205,8 +209,10 @@ impl<'a> Ranker<'a> {
     /// blocks and nearest block by vector.
     pub fn baselines(&self, query: &Query) -> [(&'static str, Vec<usize>); 3] {
         let terms = bag(&query.text);
-        let texts = self.files.iter().map(whole_text);
-        let words = Bm25::new(texts.map(|text| bag(&text)), Shape::SHORT).scores(&terms);
+        let plain = self.plain_words.get_or_init(|| {
+            Bm25::new(self.files.iter().map(|file| bag(&whole_text(file))), Shape::SHORT)
+        });
+        let words = plain.scores(&terms);
         let sections = self.section_signal(&query.vector);
         let lexical = self.nearest(&self.block_words.scores(&terms));
         let cosines: Vec<f32> =

@@ -198,6 +198,9 @@ fn known(
                     known_step(stored, target, section, text, line_number, ranking, candidates);
                 return Some(vec![step]);
             }
+            Standing::Contradicts if is_ours(ctx, target, text) => {
+                return Some(vec![replace_step(stored, target, candidate, *block, ranking)]);
+            }
             Standing::Contradicts => {
                 contradiction.get_or_insert_with(|| {
                     format!(
@@ -215,6 +218,42 @@ fn known(
     let text = format!("“{}” waits: {contradiction}; settle it by hand", short(&stored.entry.text));
     ctx.note(Level::Waiting, Phase::Route, text);
     Some(Vec::new())
+}
+
+/// Whether a line of a file is one that we wrote.
+fn is_ours(ctx: &Context<'_>, target: &Loaded, line: &str) -> bool {
+    let rows = routes::of_path(ctx.store.reader(), &target.path.to_string_lossy());
+    rows.is_ok_and(|rows| rows.iter().any(|row| row.status == "written" && row.line == line))
+}
+
+/// The entry says of the same thing something else than an older line of ours.
+fn replace_step(
+    stored: &StoredEntry,
+    target: &Loaded,
+    candidate: &Candidate,
+    block: usize,
+    ranking: &Ranking,
+) -> PlannedStep {
+    let old = &candidate.blocks[block];
+    let route = Route {
+        entry: stored.entry.id.clone(),
+        path: target.path.to_string_lossy().into_owned(),
+        section: candidate.places[old.place].path.clone(),
+        line: line_for(target.found.format, &stored.entry.text),
+        op: RouteOp::Replace { old_line: old.text.clone() },
+        score: ranking.files.first().map_or(0.0, |best| best.score),
+        runners_up: Vec::new(),
+    };
+    let step = Step::Route { route, from: stored.entry.state };
+    PlannedStep::new(Phase::Route, step, "brings our line up to date")
+        .requiring(file_requirement(target))
+}
+
+fn line_for(format: Format, text: &str) -> String {
+    match format {
+        Format::Markdown => item_line(text),
+        _ => value_line(text),
+    }
 }
 
 fn known_step(
@@ -266,10 +305,7 @@ fn write(
         let candidate = &candidates[ranked.file];
         let section = candidate.places.get(ranked.place).map(|place| place.path.clone());
         let section = section.unwrap_or_else(|| target.found.spec.key.clone());
-        let line = match target.found.format {
-            Format::Markdown => item_line(&stored.entry.text),
-            _ => value_line(&stored.entry.text),
-        };
+        let line = line_for(target.found.format, &stored.entry.text);
         match sheet.take(ranked.file, &section, &line) {
             Ok(()) => {
                 return Some(add_step(stored, target, section, line, ranked, ranking, candidates));
