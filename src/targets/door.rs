@@ -13,6 +13,24 @@ use std::path::Path;
 /// Files above this size are not read (bytes): Claude Code's own limit for an instruction file.
 pub const MAX_BYTES: u64 = 4 << 20;
 
+/// How temporary files are named.
+const PREFIX: &str = ".lifecycle-";
+const SUFFIX: &str = ".tmp";
+
+/// Removes temporary files that a killed run left in the folder of `path`. Only for the holder of
+/// the tick lock, as another writer's would go too.
+pub fn sweep(path: &Path) {
+    let entries = path.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+    for entry in entries.into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(PREFIX) && name.ends_with(SUFFIX) {
+            // What cannot be removed is left: it harms nothing.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// BLAKE3 of `bytes`, 64 hex digits.
 pub fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
@@ -62,8 +80,7 @@ pub fn writable(path: &Path) -> io::Result<()> {
 pub fn write(path: &Path, before: Option<&str>, bytes: &[u8]) -> io::Result<()> {
     writable(path)?;
     let folder = path.parent().ok_or_else(|| io::Error::other("it has no folder"))?;
-    let mut file =
-        tempfile::Builder::new().prefix(".lifecycle-").suffix(".tmp").tempfile_in(folder)?;
+    let mut file = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().set_permissions(permissions(path)?)?;
     file.as_file().sync_all()?;

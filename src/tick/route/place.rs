@@ -134,9 +134,7 @@ fn choose(
     let similarity =
         ctx.embedder().map_or(1.0, |embedder| embedder.descriptor().similarity(ranking.nearest));
     let verdict = match ranking.verdict(route.floor, route.margin) {
-        Verdict::Place(best)
-            if similarity < route.near && !loaded[best.file].found.spec.general =>
-        {
+        Verdict::Place(best) if similarity < route.near && !welcomes(&best, loaded) => {
             Verdict::NoTarget
         }
         verdict => verdict,
@@ -163,6 +161,11 @@ fn choose(
         (true, Verdict::TooClose) => Err("several files are equally near"),
         (true, _) => Err("no file is near enough"),
     }
+}
+
+/// Whether a file takes an entry that is near to nothing in it.
+fn welcomes(ranked: &Ranked, loaded: &[Loaded]) -> bool {
+    ranked.scoped || loaded[ranked.file].found.spec.general
 }
 
 fn near(ranking: &Ranking, candidates: &[Candidate]) -> String {
