@@ -18,7 +18,6 @@ pub mod routes;
 mod overview;
 mod terms;
 pub mod links;
-mod overview;
 pub mod vectors;
 
 pub use apply::{apply, check};
