@@ -4,6 +4,7 @@ mod apply;
 mod config;
 mod entries;
 mod eval;
+mod graph;
 mod list;
 mod model;
 mod output;
@@ -73,6 +74,8 @@ enum Command {
     Restore(entries::IdArgs),
     /// Keep entries from ever expiring
     Protect(entries::ProtectArgs),
+    /// Draw entries, links and clusters
+    Graph(graph::GraphArgs),
     /// Measure links, clusters and more on labelled files
     Eval(eval::EvalArgs),
     /// Show the settings in force
@@ -138,6 +141,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Forget(args) => entries::forget(&session, &args),
         Command::Restore(args) => entries::restore(&session, &args),
         Command::Protect(args) => entries::protect(&session, &args),
+        Command::Graph(args) => graph::run(&session, &args),
         Command::Eval(args) => eval::run(&session, &args),
         Command::Config(args) => config::run(&session, &args),
     }
