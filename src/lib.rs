@@ -3,15 +3,23 @@
 //! Arrows: `cli → tick → {store, capture, embed, index, model, targets}`, `tick → phases`,
 //! `phases → nothing`. Adapters never import each other.
 
+pub mod capture;
 pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod embed;
 pub mod error;
+pub mod fault;
+pub mod install;
+pub mod model;
 pub mod index;
 pub mod paths;
+pub mod redact;
 pub mod report;
+pub mod schedule;
+pub mod search;
 pub mod store;
+pub mod targets;
 pub mod tick;
 
 pub use error::{Error, ExitCode, Result};

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
+mod routing;
+pub mod standin;
+
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};

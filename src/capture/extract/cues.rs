@@ -1,0 +1,203 @@
+//! How much a sentence states, by the phrases in `config/cues.toml`.
+
+use regex::{Regex, RegexBuilder};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+
+const CUES: &str = include_str!("../../../config/cues.toml");
+
+/// Points that a sentence must reach to be kept.
+pub const ENOUGH: i32 = 2;
+
+#[derive(Deserialize)]
+struct Lists {
+    user: UserLists,
+    assistant: AssistantLists,
+    common: CommonLists,
+}
+
+#[derive(Deserialize)]
+struct UserLists {
+    standing: Vec<String>,
+    strong: Vec<String>,
+    weak: Vec<String>,
+    complaint: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct AssistantLists {
+    strong: Vec<String>,
+    weak: Vec<String>,
+    complaint: Vec<String>,
+    talk: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct CommonLists {
+    hedge: Vec<String>,
+    polite: Vec<String>,
+    task: Vec<String>,
+    lead: Vec<String>,
+    chatter: Vec<String>,
+    confirm: Vec<String>,
+    ask: Vec<String>,
+}
+
+/// What a sentence is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// States something worth keeping.
+    Knowledge,
+    /// Asks for something to be done or told.
+    Task,
+    /// Says nothing.
+    Chatter,
+    /// Anything else: may be the context of what follows.
+    Plain,
+}
+
+struct Speaker {
+    standing: Option<Regex>,
+    strong: Regex,
+    weak: Regex,
+    complaint: Regex,
+}
+
+/// The compiled phrases.
+pub struct Cues {
+    user: Speaker,
+    assistant: Speaker,
+    talk: Regex,
+    hedge: Regex,
+    polite: Regex,
+    task: Regex,
+    chatter: Regex,
+    confirm: Regex,
+    ask: Regex,
+}
+
+impl Cues {
+    /// Compiles the phrases that are built in.
+    pub fn new() -> Self {
+        let lists: Lists = toml_edit::de::from_str(CUES).expect("config/cues.toml has its lists");
+        let Lists { user, assistant, common } = lists;
+        let lead = alternatives(&common.lead);
+        Self {
+            user: Speaker {
+                standing: Some(anywhere(&user.standing)),
+                strong: anywhere(&user.strong),
+                weak: anywhere(&user.weak),
+                complaint: anywhere(&user.complaint),
+            },
+            assistant: Speaker {
+                standing: None,
+                strong: anywhere(&assistant.strong),
+                weak: anywhere(&assistant.weak),
+                complaint: anywhere(&assistant.complaint),
+            },
+            talk: at_start(&assistant.talk),
+            hedge: anywhere(&common.hedge),
+            polite: anywhere(&common.polite),
+            task: compile(&format!(
+                r"^\W*(?:(?:{lead})\b\W*)*(?:{})\b",
+                alternatives(&common.task)
+            )),
+            chatter: compile(&format!(r"^\W*(?:(?:{})\b\W*)+$", alternatives(&common.chatter))),
+            confirm: at_start(&common.confirm),
+            ask: compile(&format!(r"^\W*(?:(?:{lead})\b\W*)*(?:{})\b", alternatives(&common.ask))),
+        }
+    }
+
+    /// What the user meant by a sentence.
+    pub fn of_user(&self, sentence: &str) -> Sort {
+        let points = self.points(&self.user, sentence, 1);
+        // "Fix it: an IMO number is unique" asks for a task and states its reason.
+        let after = sentence.split_once(": ").map(|(_, rest)| self.points(&self.user, rest, 1));
+        self.sort(sentence, points.max(after.unwrap_or(i32::MIN)))
+    }
+
+    /// What the assistant meant by a sentence of its last message.
+    pub fn of_assistant(&self, sentence: &str) -> Sort {
+        if self.talk.is_match(sentence) {
+            return Sort::Chatter;
+        }
+        self.sort(sentence, self.points(&self.assistant, sentence, 2))
+    }
+
+    /// Whether a prompt begins by confirming the answer before it.
+    pub fn confirms(&self, sentence: &str) -> bool {
+        self.confirm.is_match(sentence) && !is_question(sentence)
+    }
+
+    /// Whether a sentence asks how something is, in words that make sense beside the answer.
+    pub fn asks(&self, sentence: &str) -> bool {
+        self.ask.is_match(sentence) && is_question(sentence)
+    }
+
+    fn points(&self, speaker: &Speaker, sentence: &str, hedge: i32) -> i32 {
+        let standing = speaker.standing.as_ref().is_some_and(|regex| regex.is_match(sentence));
+        let weak = weak_words(&speaker.weak, sentence).min(2);
+        let weigh = |is_there: bool, weight: i32| if is_there { weight } else { 0 };
+        weigh(standing, 4) + weigh(speaker.strong.is_match(sentence), 2) + weak as i32
+            - weigh(speaker.complaint.is_match(sentence), 4)
+            - weigh(self.hedge.is_match(sentence), hedge)
+            - weigh(self.polite.is_match(sentence), 1)
+            - weigh(self.task.is_match(sentence), 1)
+    }
+
+    fn sort(&self, sentence: &str, points: i32) -> Sort {
+        let is_task = self.task.is_match(sentence) || self.polite.is_match(sentence);
+        if self.chatter.is_match(sentence) {
+            Sort::Chatter
+        } else if is_question(sentence) || (points < ENOUGH && is_task) {
+            Sort::Task
+        } else if points >= ENOUGH {
+            Sort::Knowledge
+        } else {
+            Sort::Plain
+        }
+    }
+}
+
+impl Default for Cues {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// How many different weak words a sentence holds; all numbers are one.
+fn weak_words(weak: &Regex, sentence: &str) -> usize {
+    let class = |word: &str| match word.starts_with(|ch: char| ch.is_ascii_digit()) {
+        true => "0".to_string(),
+        false => word.to_lowercase(),
+    };
+    let words: BTreeSet<String> = weak.find_iter(sentence).map(|m| class(m.as_str())).collect();
+    words.len()
+}
+
+/// Whether a sentence ends in a question mark of any script.
+pub fn is_question(sentence: &str) -> bool {
+    let ends = |ch: char| matches!(ch, '?' | '\u{ff1f}' | '\u{61f}' | '\u{37e}');
+    let text = sentence.trim_end_matches(|ch: char| !ch.is_alphanumeric() && !ends(ch));
+    text.ends_with(ends)
+}
+
+fn alternatives(phrases: &[String]) -> String {
+    phrases.join("|")
+}
+
+fn anywhere(phrases: &[String]) -> Regex {
+    compile(&format!(r"\b(?:{})(?:\b|$)", alternatives(phrases)))
+}
+
+fn at_start(phrases: &[String]) -> Regex {
+    compile(&format!(r"^\W*(?:{})\b", alternatives(phrases)))
+}
+
+fn compile(pattern: &str) -> Regex {
+    RegexBuilder::new(pattern)
+        .case_insensitive(true)
+        .size_limit(64 << 20)
+        .build()
+        .expect("config/cues.toml holds valid expressions")
+}

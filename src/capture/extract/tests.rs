@@ -1,0 +1,210 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::capture::transcript::{Cursor, Limits, read};
+use crate::config::Layers;
+use proptest::prelude::*;
+use std::path::Path;
+
+fn extractor() -> Extractor {
+    let marks = Layers::defaults().settings().unwrap().capture.marks;
+    Extractor::new(&marks, Redactor::default()).unwrap()
+}
+
+fn in_prompt(text: &str) -> Vec<String> {
+    extractor().in_prompt(text).into_iter().map(|(text, _)| text).collect()
+}
+
+fn from_fixture(name: &str) -> Vec<Find> {
+    let path = Path::new("tests/fixtures/transcripts").join(name);
+    let extractor = extractor();
+    let mut found = Vec::new();
+    read(&path, &Cursor::default(), Limits::default(), &mut |messages, echo| {
+        found.extend(extractor.finds(messages, echo, &mut Counts::default()));
+    })
+    .unwrap();
+    found
+}
+
+/// The words of everything found in a fixture.
+fn texts(name: &str) -> Vec<String> {
+    from_fixture(name).into_iter().map(|find| find.text).collect()
+}
+
+#[test]
+fn the_samples_give_what_is_worth_keeping() {
+    assert_eq!(
+        texts("01-ordinary.jsonl"),
+        [
+            "No, never guess a timezone here. We decided that an ETA without offset must go to the quarantine table, because the port authority fines us for wrong times.",
+            "integration tests need `docker compose up -d pg` first, otherwise they hang for two minutes.",
+        ]
+    );
+    assert_eq!(
+        texts("02-truncated-last-line.jsonl"),
+        [
+            "Which crane scheduler do we use in production? The greedy one in `sched/greedy.rs`; the solver build is only for what-if runs.",
+            "Keep it that way: the solver is not certified for live cranes.",
+        ]
+    );
+    assert_eq!(
+        texts("03-huge-tool-result.jsonl"),
+        ["Then fix the exporter: an IMO number is unique per call sign, so dedupe on both fields."]
+    );
+    assert_eq!(
+        texts("04-sidechain-compact-branch.jsonl"),
+        [
+            "Use the hydrographic office tables, not the old CSV.",
+            "Drop the CSV reader completely. One source of truth for tides.",
+            "CSV reader removed; `tide/hydro.rs` is the only source.",
+            "Spring tide tests must cover the 18.6 year lunar node cycle.",
+        ]
+    );
+    assert_eq!(
+        texts("05-unicode-crlf.jsonl"),
+        [
+            "Fehlermeldungen für Kapitäne immer auf Deutsch UND 日本語 ausgeben. 👩🏽‍✈️⚓️",
+            "Screenshot: das Datum steht falsch herum. Richtig ist TT.MM.JJJJ 🚢",
+        ]
+    );
+    assert_eq!(texts("06-no-user-turns.jsonl"), [""; 0]);
+    assert_eq!(texts("07-empty.jsonl"), [""; 0]);
+    assert_eq!(
+        texts("08-recall-echo.jsonl"),
+        ["Name every metric with the suffix _total, that is our convention."]
+    );
+    assert_eq!(
+        texts("09-codex-rollout.jsonl"),
+        [
+            "The lint step is slow; run clippy only on changed crates from now on.",
+            "Never push to main without the harbour master label.",
+        ]
+    );
+}
+
+#[test]
+fn a_find_names_its_place() {
+    let find = &from_fixture("02-truncated-last-line.jsonl")[0];
+    assert_eq!(find.cwd.as_deref(), Some("/home/robin/work/harbor-api"));
+    assert_eq!((find.actor, find.said), (Actor::Assistant, Some(1_780_484_528_074)));
+    assert_eq!(find.files, ["sched/greedy.rs"]);
+}
+
+#[test]
+fn tasks_questions_and_talk_are_no_knowledge() {
+    for text in [
+        "fix it",
+        "Run the tests again.",
+        "Please find out why the build hangs and fix it.",
+        "Can you add a metric for quarantined rows?",
+        "Which crane scheduler do we use in production?",
+        "ok thanks!",
+        "The berth importer drops rows whose ETA has no timezone.",
+        "It always crashes when I click the button.",
+        "Kannst du bitte die Tests laufen lassen?",
+        "Behebe den Fehler im Importer.",
+        "Corrige le bug, s'il te plaît.",
+        "Never mind.",
+        "hmm, that did not work",
+        "```\nnever do this\n```",
+        "> always quoted",
+        "lone surrogate \u{fffd} then text",
+        "Do you remember that bug?",
+        "what is in src/deep?",
+    ] {
+        assert_eq!(in_prompt(text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn statements_are_knowledge_in_three_languages() {
+    for text in [
+        "Always run clippy before a commit.",
+        "Please always answer in German from now on.",
+        "I prefer small commits over large ones.",
+        "We decided to keep SQLite because one file is easier to back up.",
+        "The cause was a stale lock in the cache folder.",
+        "Deploys happen on Tuesdays only.",
+        "Port 8081 is for staging.",
+        "The staging database is owned by the platform team.",
+        "Ab jetzt immer erst die Migrationen laufen lassen.",
+        "Wir haben uns für Postgres entschieden, weil die Replikation einfacher ist.",
+        "Der Build darf nie ins Netz gehen.",
+        "Les dates sont toujours au format JJ/MM/AAAA.",
+        "Nous avons décidé de garder SQLite parce que la sauvegarde est simple.",
+        "Il faut lancer les migrations avant les tests.",
+        "Don't use unwrap outside tests.",
+    ] {
+        assert_eq!(in_prompt(text), [text], "{text}");
+    }
+}
+
+#[test]
+fn marks_are_taken_at_their_word() {
+    let find = |text: &str| extractor().in_prompt(text);
+    let one = |text: &str, kind| vec![(text.to_string(), kind)];
+    assert_eq!(
+        find("Remember: Deploys happen on Tuesdays"),
+        one("Deploys happen on Tuesdays", Kind::Insight)
+    );
+    assert_eq!(find("Merke dir: Kran 7 ist gesperrt"), one("Kran 7 ist gesperrt", Kind::Insight));
+    assert_eq!(find("À retenir : le quai 3 est fermé"), one("le quai 3 est fermé", Kind::Insight));
+    assert_eq!(find("We take Postgres #decision"), one("We take Postgres", Kind::Decision));
+    assert_eq!(find("#Entscheidung: Kein ORM"), one("Kein ORM", Kind::Decision));
+    assert_eq!(find("#thought tides as a service"), one("tides as a service", Kind::Thought));
+    assert_eq!(
+        find("Remember: quay 3 floods. Now fix the importer."),
+        one("quay 3 floods.", Kind::Insight)
+    );
+    let list = [("a b".to_string(), Kind::Insight), ("c d".to_string(), Kind::Insight)];
+    assert_eq!(find("Remember:\n- a b\n- c d"), list);
+}
+
+#[test]
+fn a_short_statement_takes_its_context_along() {
+    let text = "The port changed its API. It must be called with a key now.";
+    assert_eq!(in_prompt(text), [text]);
+}
+
+#[test]
+fn only_an_explicit_decision_is_protected() {
+    let kinds = |text: &str| extractor().in_prompt(text).pop().map(|(_, kind)| kind);
+    assert_eq!(kinds("We decided to drop the cache."), Some(Kind::Decision));
+    assert_eq!(kinds("Never drop the cache."), Some(Kind::Insight));
+}
+
+#[test]
+fn what_the_assistant_announces_is_no_conclusion() {
+    let conclusions = |text: &str| extractor().in_last_message(text, &Echo::default()).len();
+    assert_eq!(conclusions("I will run the tests because you asked. Noted: always use UTC."), 0);
+    assert_eq!(
+        conclusions("Let me know if it must be faster. Would you like me to always do this?"),
+        0
+    );
+    assert_eq!(conclusions("Done. The root cause was a missing index on `berth_id`."), 1);
+    assert_eq!(
+        conclusions("- a is because of b\n- c is because of d\n- e is because of f\n- g because h"),
+        3
+    );
+}
+
+#[test]
+fn a_pasted_document_is_not_kept_whole() {
+    let text = "One must never do this thing here.\n\n".repeat(500);
+    assert_eq!(in_prompt(&text).len(), MOST_FROM_PROMPT);
+    let long = format!("We must never do {}", "this and that ".repeat(500));
+    assert!(in_prompt(&long)[0].len() <= LONGEST);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn any_text_is_survived(text in any::<String>(), lines in "(remember:|- |never |\n|#decision|\\?|é|👩🏽‍✈️|```| ){0,30}") {
+        let extractor = extractor();
+        for text in [text, lines] {
+            for (found, _) in extractor.in_prompt(&text).into_iter().chain(extractor.in_last_message(&text, &Echo::default())) {
+                prop_assert!(found.len() <= LONGEST_MARKED);
+            }
+        }
+    }
+}

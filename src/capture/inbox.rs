@@ -1,0 +1,232 @@
+//! The inbox: one small file for each thing the engine was told while it was not running.
+//!
+//! A record is written to a temporary name and renamed, so a reader never sees half of one. It is
+//! removed only after what it led to is in the store. A record that does not parse is moved to
+//! `inbox/bad`, where nothing deletes it.
+
+use super::Assistant;
+use crate::error::{Error, Result};
+use crate::paths::{Paths, create_private};
+use lifecycle_phases::Kind;
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The version of the records that this build writes.
+pub const VERSION: u32 = 1;
+
+/// What a record tells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Record {
+    /// A hook announced a conversation.
+    Conversation(Announcement),
+    /// A text that `add` could not store because the store was busy.
+    Note(Note),
+}
+
+/// What a hook was told. Every field but the time may be missing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Announcement {
+    /// Whose conversation.
+    pub assistant: Assistant,
+    /// Name of the event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
+    /// Id of the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Its file, `~/` resolved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<String>,
+    /// Working folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Size of the file in bytes at that moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// The assistant's last message, redacted; the file may lag behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_assistant_message: Option<String>,
+    /// Milliseconds since 1970-01-01 UTC.
+    pub received: i64,
+}
+
+/// A note that waits for the store, redacted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Note {
+    /// The text.
+    pub text: String,
+    /// Canonical root of the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// What it is about.
+    pub about: Kind,
+    /// Milliseconds since 1970-01-01 UTC.
+    pub created: i64,
+    /// The notes file it stood in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Versioned<R> {
+    version: u32,
+    #[serde(flatten)]
+    record: R,
+}
+
+/// A record and the file it stands in.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// The file; removed by [`remove`] once its content is stored.
+    pub file: PathBuf,
+    /// What it tells.
+    pub record: Record,
+}
+
+/// What lies in the inbox.
+#[derive(Debug, Default)]
+pub struct Inbox {
+    /// Records in order of arrival.
+    pub waiting: Vec<Waiting>,
+    /// Files that do not parse, with the reason; still where they were.
+    pub bad: Vec<(PathBuf, String)>,
+}
+
+/// Writes a record; durable when this returns. The folder is made if it is missing.
+pub fn put(paths: &Paths, record: &Record, now: i64) -> Result<PathBuf> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let folder = paths.inbox();
+    create_private(&folder)?;
+    let n = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("{now:013}-{}-{n}", std::process::id());
+    let (temporary, file) = (folder.join(format!(".{name}.tmp")), folder.join(name + ".json"));
+    let text = serde_json::to_vec(&Versioned { version: VERSION, record })?;
+    let written =
+        write_private(&temporary, &text).and_then(|()| std::fs::rename(&temporary, &file));
+    written.map(|()| file.clone()).map_err(|error| {
+        let _ = std::fs::remove_file(&temporary);
+        Error::io(&file, &error)
+    })
+}
+
+fn write_private(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)?.write_all(bytes)
+}
+
+/// Everything that waits, without changing anything.
+pub fn read(paths: &Paths) -> Result<Inbox> {
+    let mut inbox = Inbox::default();
+    for file in files(&paths.inbox())? {
+        match parse(&file) {
+            Ok(Some(record)) => inbox.waiting.push(Waiting { file, record }),
+            Ok(None) => {}
+            Err(reason) => inbox.bad.push((file, reason)),
+        }
+    }
+    Ok(inbox)
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io(folder, &error)),
+    };
+    let is_record = |path: &PathBuf| path.extension().is_some_and(|ext| ext == "json");
+    let mut files: Vec<_> = entries.flatten().map(|e| e.path()).filter(is_record).collect();
+    files.sort();
+    Ok(files)
+}
+
+/// `None` when the file has gone meanwhile.
+fn parse(file: &Path) -> Result<Option<Record>, String> {
+    match std::fs::read(file) {
+        Ok(bytes) => match serde_json::from_slice::<Versioned<Record>>(&bytes) {
+            Ok(versioned) => Ok(Some(versioned.record)),
+            Err(error) => Err(error.to_string()),
+        },
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Removes the file of a record whose content is stored. One that has gone already is no error.
+pub fn remove(file: &Path) -> Result<()> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(file, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// Moves a file that does not parse to `inbox/bad` and returns its new place.
+pub fn set_aside(paths: &Paths, file: &Path) -> Result<PathBuf> {
+    let folder = paths.inbox().join("bad");
+    create_private(&folder)?;
+    let target = folder.join(file.file_name().unwrap_or_default());
+    std::fs::rename(file, &target).map_err(|error| Error::io(file, &error))?;
+    Ok(target)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn paths(folder: &tempfile::TempDir) -> Paths {
+        let data = folder.path().join("deep/data");
+        Paths { config_file: data.join("config.toml"), home: folder.path().into(), data }
+    }
+
+    fn note(text: &str) -> Record {
+        let text = text.into();
+        Record::Note(Note { text, project: None, about: Kind::Insight, created: 5, path: None })
+    }
+
+    #[test]
+    fn records_come_back_in_order_and_stay_until_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(&folder);
+        assert!(read(&paths).unwrap().waiting.is_empty());
+        for (text, now) in [("b", 20), ("a", 3), ("c", 100)] {
+            put(&paths, &note(text), now).unwrap();
+        }
+        let waiting = read(&paths).unwrap().waiting;
+        let records: Vec<_> = waiting.iter().map(|w| w.record.clone()).collect();
+        assert_eq!(records, [note("a"), note("b"), note("c")]);
+        remove(&waiting[0].file).unwrap();
+        remove(&waiting[0].file).unwrap();
+        assert_eq!(read(&paths).unwrap().waiting.len(), 2);
+    }
+
+    #[test]
+    fn what_does_not_parse_is_kept_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(&folder);
+        put(&paths, &note("a"), 1).unwrap();
+        std::fs::write(paths.inbox().join("9.json"), b"{\"kind\":").unwrap();
+        let inbox = read(&paths).unwrap();
+        assert_eq!((inbox.waiting.len(), inbox.bad.len()), (1, 1));
+        let moved = set_aside(&paths, &inbox.bad[0].0).unwrap();
+        assert_eq!(std::fs::read(moved).unwrap(), b"{\"kind\":");
+        assert!(read(&paths).unwrap().bad.is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_owner_can_read() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(&folder);
+        let file = put(&paths, &note("a"), 1).unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&file), mode(&paths.inbox())), (0o600, 0o700));
+    }
+}

@@ -1,0 +1,167 @@
+//! Claude Code's conversation files: one JSON object a line, linked into a tree by `uuid`.
+
+use super::own::cut_reminders;
+use super::tree::Role;
+use super::{Act, Collector, machine};
+use serde_json::Value;
+
+/// Tools that change a file, with the field that names it.
+const EDITORS: &[(&str, &str)] = &[
+    ("Edit", "file_path"),
+    ("MultiEdit", "file_path"),
+    ("Write", "file_path"),
+    ("NotebookEdit", "notebook_path"),
+];
+
+/// Attachments in which our own words come back.
+const ECHOES: &[&str] =
+    &["hook_success", "hook_additional_context", "relevant_memories", "nested_memory", "file"];
+
+impl Collector<'_> {
+    /// Takes in one line of a Claude Code conversation.
+    pub(super) fn claude_line(&mut self, line: &Value) {
+        if is_side_talk(line) {
+            return;
+        }
+        if let Some(session) = line["sessionId"].as_str() {
+            self.session.get_or_insert_with(|| session.to_string());
+        }
+        if let Some(cwd) = line["cwd"].as_str() {
+            self.cwd = Some(cwd.to_string());
+        }
+        match line["type"].as_str() {
+            Some("user") => self.user(line),
+            Some("assistant") => self.assistant(line),
+            Some("attachment") => self.attachment(line),
+            _ => {
+                self.node(line, Role::Remark);
+            }
+        }
+    }
+
+    fn node(&mut self, line: &Value, role: Role) -> bool {
+        let name = line["uuid"].as_str();
+        let parent = line["parentUuid"].as_str().or(line["logicalParentUuid"].as_str());
+        if name.is_none() && role == Role::Remark {
+            return false;
+        }
+        self.at(name, parent, role)
+    }
+
+    fn user(&mut self, line: &Value) {
+        let content = &line["message"]["content"];
+        if has_block(content, "tool_result") {
+            if self.node(line, Role::Exchange) {
+                self.results(content);
+            }
+            return;
+        }
+        let is_human = !flag(line, "isMeta") && !flag(line, "isCompactSummary") && typed(line);
+        let text = if is_human { self.own_words(content) } else { String::new() };
+        if text.is_empty() {
+            self.node(line, Role::Remark);
+        } else if self.node(line, Role::Prompt) {
+            self.prompt(&text, line["timestamp"].as_str());
+        }
+    }
+
+    /// The text blocks that a person wrote, without what programs put between.
+    fn own_words(&mut self, content: &Value) -> String {
+        let words: Vec<String> = texts(content)
+            .map(|text| cut_reminders(&self.echo.cut(text)))
+            .filter(|text| !machine::is_machine_text(text))
+            .map(|text| text.trim().to_string())
+            .collect();
+        words.join("\n\n")
+    }
+
+    fn results(&mut self, content: &Value) {
+        for block in content.as_array().into_iter().flatten() {
+            for text in texts(&block["content"]) {
+                self.echo.cut(text);
+            }
+            if let Some(call) = block["tool_use_id"].as_str() {
+                let output: Vec<&str> = texts(&block["content"]).collect();
+                self.outcome(call, flag(block, "is_error"), &output.join("\n"));
+            }
+        }
+    }
+
+    fn assistant(&mut self, line: &Value) {
+        if !self.node(line, Role::Exchange) || flag(line, "isApiErrorMessage") {
+            return;
+        }
+        let message = &line["message"];
+        let time = line["timestamp"].as_str();
+        for text in texts(&message["content"]) {
+            self.reply(text, message["id"].as_str(), time);
+        }
+        for block in message["content"].as_array().into_iter().flatten() {
+            if block["type"] == "tool_use" {
+                self.tool_use(block, time);
+            }
+        }
+    }
+
+    fn tool_use(&mut self, block: &Value, time: Option<&str>) {
+        let Some(name) = block["name"].as_str() else { return };
+        let input = &block["input"];
+        let editor = EDITORS.iter().find(|(editor, _)| *editor == name);
+        if let Some(file) = editor.and_then(|(_, field)| input[*field].as_str()) {
+            self.act(Act::Edited { file: file.to_string() }, None, time);
+        } else if let ("Bash", Some(command)) = (name, input["command"].as_str()) {
+            self.act(Act::ran(command), block["id"].as_str(), time);
+        }
+    }
+
+    fn attachment(&mut self, line: &Value) {
+        let attachment = &line["attachment"];
+        let kind = attachment["type"].as_str().unwrap_or("");
+        let is_prompt = kind == "queued_command" && attachment["commandMode"] == "prompt";
+        let text = if is_prompt { self.own_words(&attachment["prompt"]) } else { String::new() };
+        if text.is_empty() {
+            self.node(line, Role::Remark);
+            if ECHOES.contains(&kind) {
+                self.echo_strings(attachment);
+            }
+        } else if self.node(line, Role::Prompt) {
+            self.prompt(&text, line["timestamp"].as_str());
+        }
+    }
+
+    fn echo_strings(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => {
+                self.echo.cut(text);
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.echo_strings(item)),
+            Value::Object(fields) => fields.values().for_each(|field| self.echo_strings(field)),
+            _ => {}
+        }
+    }
+}
+
+/// A sub-agent's or a team's line: not part of this conversation.
+fn is_side_talk(line: &Value) -> bool {
+    flag(line, "isSidechain") || line["agentId"].is_string() || line["teamName"].is_string()
+}
+
+/// Newer versions say where a prompt came from; what a task reported was not typed.
+fn typed(line: &Value) -> bool {
+    line["origin"]["kind"].as_str().is_none_or(|kind| kind != "task-notification")
+}
+
+fn flag(value: &Value, field: &str) -> bool {
+    value[field].as_bool() == Some(true)
+}
+
+fn has_block(content: &Value, kind: &str) -> bool {
+    content.as_array().is_some_and(|blocks| blocks.iter().any(|block| block["type"] == kind))
+}
+
+/// The texts of a content that is a string or a list of blocks.
+fn texts(content: &Value) -> impl Iterator<Item = &str> {
+    let blocks = content.as_array().into_iter().flatten();
+    let texts = blocks.filter(|block| block["type"] == "text").filter_map(|b| b["text"].as_str());
+    content.as_str().into_iter().chain(texts)
+}

@@ -1,0 +1,108 @@
+//! What the engine itself put in front of an assistant, found again in a conversation.
+//!
+//! Injected context stands inside `<lifecycle-memory>`, routed lines between the block markers of
+//! a config file. Both come back: in hook attachments, in reminders inside a prompt, in files that
+//! the assistant reads. They are cut out of what was said, and remembered, so that a reply which
+//! only repeats them is not taken for news.
+
+use std::collections::BTreeSet;
+
+/// Opening and closing text of the engine's own blocks.
+const BLOCKS: &[(&str, &str)] = &[
+    ("<lifecycle-memory", "</lifecycle-memory>"),
+    ("<!-- lifecycle:begin", "<!-- lifecycle:end -->"),
+];
+
+/// Opening and closing text of what a program puts into a prompt.
+const REMINDER: (&str, &str) = ("<system-reminder>", "</system-reminder>");
+
+/// Most facts that are remembered of one conversation.
+const MOST: usize = 4096;
+
+/// Share of a known fact's words that a statement must hold to count as repeating it.
+const SAME: f64 = 0.8;
+
+/// Facts that the engine put into a conversation.
+#[derive(Clone, Debug, Default)]
+pub struct Echo {
+    facts: Vec<BTreeSet<String>>,
+}
+
+impl Echo {
+    /// Remembers what stands inside our blocks in `text`, and returns the rest without them.
+    pub fn cut(&mut self, text: &str) -> String {
+        let mut rest = text.to_string();
+        for (open, close) in BLOCKS {
+            rest = cut_blocks(&rest, open, close, |block| self.learn(block));
+        }
+        rest
+    }
+
+    /// Remembers every line of `block` that states something.
+    pub fn learn(&mut self, block: &str) {
+        for line in block.lines() {
+            let words = words(line);
+            if words.len() >= 3 && self.facts.len() < MOST {
+                self.facts.push(words);
+            }
+        }
+    }
+
+    /// Whether `statement` repeats one of the facts.
+    pub fn repeats(&self, statement: &str) -> bool {
+        let said = words(statement);
+        self.facts.iter().any(|fact| {
+            let common = fact.iter().filter(|word| said.contains(*word)).count();
+            common as f64 >= SAME * fact.len() as f64
+        })
+    }
+}
+
+/// `text` without reminders that the assistant's program put there.
+pub fn cut_reminders(text: &str) -> String {
+    cut_blocks(text, REMINDER.0, REMINDER.1, |_| {})
+}
+
+/// `text` without the blocks from `open` to `close`; a block that is not closed reaches to the end.
+fn cut_blocks(text: &str, open: &str, close: &str, mut found: impl FnMut(&str)) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(open) {
+        out.push_str(&rest[..at]);
+        let block = &rest[at..];
+        let end = block.find(close).map_or(block.len(), |end| end + close.len());
+        found(&block[..end]);
+        rest = &block[end..];
+    }
+    out + rest
+}
+
+fn words(text: &str) -> BTreeSet<String> {
+    text.split(|ch: char| !(ch.is_alphanumeric() || ch == '_'))
+        .filter(|word| !word.is_empty() && !word.bytes().all(|byte| byte.is_ascii_digit()))
+        .map(str::to_lowercase)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_blocks_are_cut_and_remembered() {
+        let mut echo = Echo::default();
+        let text = "before <lifecycle-memory>\n- ETA rows without offset go to quarantine_rows.\n\
+                    </lifecycle-memory> after\n     2→<!-- lifecycle:begin -->\n     3→- never ends";
+        assert_eq!(echo.cut(text), "before  after\n     2→");
+        assert!(
+            echo.repeats("I know that ETA rows without offset go to quarantine_rows, so I count.")
+        );
+        assert!(!echo.repeats("Name every metric with the suffix _total."));
+    }
+
+    #[test]
+    fn reminders_leave_the_prompt() {
+        let text = "<system-reminder>\nx\n</system-reminder>\n\nAdd a metric.";
+        assert_eq!(cut_reminders(text).trim(), "Add a metric.");
+    }
+}
