@@ -6,6 +6,7 @@ mod config;
 mod entries;
 mod hook;
 mod eval;
+mod graph;
 mod init;
 mod list;
 mod model;
@@ -107,6 +108,8 @@ enum Command {
     Restore(entries::IdArgs),
     /// Keep entries from ever expiring
     Protect(entries::ProtectArgs),
+    /// Draw entries, links and clusters
+    Graph(graph::GraphArgs),
     /// Measure links, clusters and more on labelled files
     Eval(eval::EvalArgs),
     /// Show the settings in force
@@ -186,6 +189,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Forget(args) => entries::forget(&session, &args),
         Command::Restore(args) => entries::restore(&session, &args),
         Command::Protect(args) => entries::protect(&session, &args),
+        Command::Graph(args) => graph::run(&session, &args),
         Command::Eval(args) => eval::run(&session, &args),
         Command::Config(args) => config::run(&session, &args),
     }
