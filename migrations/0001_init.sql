@@ -29,6 +29,8 @@ CREATE TABLE entry (
 -- Ageing counts the newer entries of a project and walks its buffered ones.
 CREATE INDEX entry_project ON entry (project, seq);
 CREATE INDEX entry_state ON entry (state, project, seq);
+-- A tick looks for the entries that are not connected yet.
+CREATE INDEX entry_connected ON entry (connected, seq);
 
 CREATE TABLE vector (
   entry       INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
@@ -219,16 +221,24 @@ CREATE INDEX quality_at ON quality (at);
 
 -- How far each conversation file was read, with a check of what came before.
 CREATE TABLE conversation (
-  path        TEXT PRIMARY KEY,
+  path        TEXT PRIMARY KEY,                    -- or its hash, where the project is not captured
   session     TEXT,
   project     TEXT,
   offset      INTEGER NOT NULL,                    -- end of the last complete line that was read
-  tail_hash   TEXT NOT NULL DEFAULT '',            -- hash of the line before the offset
+  tail_hash   TEXT NOT NULL DEFAULT '',            -- length and hash of the bytes before the offset
   size        INTEGER NOT NULL DEFAULT 0,
   modified    INTEGER NOT NULL DEFAULT 0,
   last_read   INTEGER NOT NULL,
   problem     TEXT NOT NULL DEFAULT ''
 ) STRICT;
+
+-- Sources (conversations, notes files) that said an entry, so that none is counted twice.
+CREATE TABLE sighting (
+  entry       INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
+  source      TEXT NOT NULL,
+  said        INTEGER NOT NULL,
+  PRIMARY KEY (entry, source)
+) STRICT, WITHOUT ROWID;
 
 -- Longer texts that a person gave: searched like entries, never aged.
 CREATE TABLE document (

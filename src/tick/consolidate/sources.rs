@@ -1,28 +1,43 @@
 //! Which clusters there are to consolidate.
 
 use super::super::Context;
+use super::super::connect::graph;
 use crate::error::Result;
 use crate::store::{self, StoredEntry};
+use lifecycle_phases::cluster;
 use lifecycle_phases::consolidate::Cluster;
-use lifecycle_phases::{Differing, Entry, EntryId, Link, State};
+use lifecycle_phases::{Entry, EntryId, Link, State};
 use rusqlite::{Connection, params};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-/// Connected groups with at least one buffered entry, as clusters of originals.
+/// The clusters that hold at least one buffered entry, as clusters of originals. Costs what the
+/// components of linked buffered entries hold.
 pub fn clusters(ctx: &Context<'_>) -> Result<Vec<Cluster>> {
     let connection = ctx.store.reader();
-    let links = active_links(connection)?;
-    let mut groups = components(&links);
-    groups.sort();
+    let descriptor = ctx.embedder()?.descriptor().id();
+    let seeds = linked_buffered(connection, &descriptor)?;
+    let components = graph::load_components(connection, &descriptor, &seeds)?;
     let mut found = Vec::new();
-    for group in groups {
-        let cluster = expand(connection, &group, &links)?;
+    for group in cluster::clusters(&components.graph, graph::cluster_settings(ctx.settings)) {
+        let cluster = expand(connection, &group.members, &components.links)?;
         let fresh = cluster.members.iter().any(|entry| entry.state == State::Buffered);
         if fresh && cluster.members.len() >= ctx.settings.consolidate.min_cluster {
             found.push(cluster);
         }
     }
     Ok(found)
+}
+
+/// Buffered entries with an active link, in order of arrival.
+fn linked_buffered(connection: &Connection, descriptor: &str) -> Result<Vec<EntryId>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id FROM entry WHERE state = 'buffered' AND (
+             EXISTS (SELECT 1 FROM link WHERE a = seq AND active AND descriptor = ?1)
+             OR EXISTS (SELECT 1 FROM link WHERE b = seq AND active AND descriptor = ?1))
+         ORDER BY seq",
+    )?;
+    let rows = statement.query_map([descriptor], |row| Ok(EntryId(row.get(0)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The group with each proven entry replaced by the originals it was made of.
@@ -58,47 +73,4 @@ pub fn originals(connection: &Connection, proven: &StoredEntry) -> Result<Vec<En
         found.extend(store::entry_by_seq(connection, seq)?.map(|stored| stored.entry));
     }
     Ok(found)
-}
-
-fn active_links(connection: &Connection) -> Result<Vec<Link>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT a.id, b.id, similarity, cosine, descriptor, differing
-         FROM link, entry a, entry b WHERE link.active AND a.seq = link.a AND b.seq = link.b
-         ORDER BY a.seq, b.seq",
-    )?;
-    let rows = statement.query_map([], |row| {
-        let differing: Option<String> = row.get(5)?;
-        Ok(Link {
-            a: EntryId(row.get(0)?),
-            b: EntryId(row.get(1)?),
-            similarity: row.get(2)?,
-            cosine: row.get(3)?,
-            descriptor: row.get(4)?,
-            differing: differing.as_deref().and_then(Differing::parse),
-        })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
-}
-
-fn components(links: &[Link]) -> Vec<Vec<EntryId>> {
-    let mut graph = petgraph::graphmap::UnGraphMap::<&str, ()>::new();
-    for link in links {
-        graph.add_edge(link.a.as_str(), link.b.as_str(), ());
-    }
-    let mut seen: BTreeMap<&str, bool> = BTreeMap::new();
-    let mut groups = Vec::new();
-    for node in graph.nodes() {
-        if seen.contains_key(node) {
-            continue;
-        }
-        let mut walk = petgraph::visit::Bfs::new(&graph, node);
-        let mut group = Vec::new();
-        while let Some(next) = walk.next(&graph) {
-            seen.insert(next, true);
-            group.push(EntryId(next.to_string()));
-        }
-        group.sort();
-        groups.push(group);
-    }
-    groups
 }
