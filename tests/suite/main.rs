@@ -18,3 +18,4 @@ mod retrieval;
 mod route;
 mod support;
 mod support_tests;
+mod live;
