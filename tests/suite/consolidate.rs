@@ -312,4 +312,3 @@ fn a_dry_run_asks_and_writes_nothing() {
     bench.all_buffered(&ids);
     assert_eq!(bench.balance().sent, 0);
 }
-

@@ -24,7 +24,8 @@ fn cases() -> Vec<Case> {
     let strings = |value: &Value| -> Vec<String> {
         value.as_array().unwrap().iter().map(|item| item.as_str().unwrap().to_string()).collect()
     };
-    let pattern = |text: &String| regex::RegexBuilder::new(text).case_insensitive(true).build().unwrap();
+    let pattern =
+        |text: &String| regex::RegexBuilder::new(text).case_insensitive(true).build().unwrap();
     value
         .as_array()
         .unwrap()
@@ -62,7 +63,8 @@ impl Server {
         let path = format!("/proc/{}/stat", self.child.id());
         std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text)).unwrap_or(0);
         let fields: Vec<&str> = text.rsplit(')').next().unwrap_or("").split_whitespace().collect();
-        let ticks = |i: usize| fields.get(i).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
+        let ticks =
+            |i: usize| fields.get(i).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
         (ticks(11) + ticks(12)) / 100.0
     }
 }
@@ -86,8 +88,12 @@ fn measure(bench: &Bench, name: &str) -> Vec<Found> {
     for case in cases() {
         let day = 86_400_000;
         let start = bench.now - 100 * day;
-        let entries: Vec<Entry> =
-            case.notes.iter().zip(1..).map(|(text, i)| project(entry(text, start + i * day), &case.id)).collect();
+        let entries: Vec<Entry> = case
+            .notes
+            .iter()
+            .zip(1..)
+            .map(|(text, i)| project(entry(text, start + i * day), &case.id))
+            .collect();
         let ids = bench.cluster_of(entries);
         bench.run();
         found.push(judge(bench, &case, &ids));
@@ -116,12 +122,19 @@ fn judge(bench: &Bench, case: &Case, ids: &[EntryId]) -> Found {
         .filter(|entry| entry.project.as_deref() == Some(&format!("/{}", case.id)))
         .collect();
     if proven.is_empty() {
-        assert!(ids.iter().all(|id| bench.state(id) == State::Buffered), "{}: a source was lost", case.id);
+        assert!(
+            ids.iter().all(|id| bench.state(id) == State::Buffered),
+            "{}: a source was lost",
+            case.id
+        );
         let row = bench.clusters().into_iter().find(|row| row.members.contains(ids[0].as_str()));
-        return Found { id: case.id.clone(), coverage: None, note: row.map_or(String::new(), |row| row.reason) };
+        return Found {
+            id: case.id.clone(),
+            coverage: None,
+            note: row.map_or(String::new(), |row| row.reason),
+        };
     }
-    let text: String =
-        proven.iter().map(|entry| format!("{}\n", entry.text)).collect();
+    let text: String = proven.iter().map(|entry| format!("{}\n", entry.text)).collect();
     let left: String = ids
         .iter()
         .zip(&case.notes)
@@ -130,12 +143,17 @@ fn judge(bench: &Bench, case: &Case, ids: &[EntryId]) -> Found {
         .collect();
     let wanted: Vec<_> = case.must.iter().filter(|must| !must.is_match(&left)).collect();
     #[allow(clippy::cast_precision_loss)]
-    let coverage =
-        wanted.iter().filter(|must| must.is_match(&text)).count() as f64 / wanted.len().max(1) as f64;
+    let coverage = wanted.iter().filter(|must| must.is_match(&text)).count() as f64
+        / wanted.len().max(1) as f64;
     let all = case.notes.join("\n");
     let number = regex::Regex::new(r"\d+(?:[.,]\d+)*").unwrap();
     for found in number.find_iter(&text) {
-        assert!(all.contains(found.as_str()), "{}: {} is invented in {text}", case.id, found.as_str());
+        assert!(
+            all.contains(found.as_str()),
+            "{}: {} is invented in {text}",
+            case.id,
+            found.as_str()
+        );
     }
     if case.id.starts_with("c09") {
         let stale = regex::Regex::new(r"(?i)\b60 (requests|per)").unwrap();
@@ -162,7 +180,9 @@ fn h6_a_real_server_from_end_to_end() {
     let (Ok(model), Ok(program)) =
         (std::env::var("LIFECYCLE_TEST_GGUF"), std::env::var("LIFECYCLE_TEST_LLAMA_SERVER"))
     else {
-        println!("skipped: LIFECYCLE_TEST_GGUF and LIFECYCLE_TEST_LLAMA_SERVER name no model and server");
+        println!(
+            "skipped: LIFECYCLE_TEST_GGUF and LIFECYCLE_TEST_LLAMA_SERVER name no model and server"
+        );
         return;
     };
     let server = Server::start(&program, &model);
@@ -177,9 +197,8 @@ fn h6_a_real_server_from_end_to_end() {
     let started = Instant::now();
     let found = measure(&bench, &model);
     let calls: i64 = bench.value("SELECT count(*) FROM call");
-    let tokens: i64 = bench.value(
-        "SELECT coalesce(sum(prompt_tokens + completion_tokens), 0) FROM call",
-    );
+    let tokens: i64 =
+        bench.value("SELECT coalesce(sum(prompt_tokens + completion_tokens), 0) FROM call");
     println!(
         "  {calls} calls, {tokens} tokens, {:.1} s wall, {:.1} s CPU of the server",
         started.elapsed().as_secs_f64(),
