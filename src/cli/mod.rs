@@ -3,13 +3,17 @@
 mod add;
 mod apply;
 mod config;
+mod doctor;
 mod entries;
 mod eval;
 mod hook;
 mod init;
 mod list;
 mod model;
+mod model_file;
 mod output;
+mod prompt;
+mod quality;
 mod report;
 mod route;
 mod run;
@@ -109,6 +113,13 @@ enum Command {
     Protect(entries::ProtectArgs),
     /// Measure links, clusters and more on labelled files
     Eval(eval::EvalArgs),
+    /// Make one tiny model call and say what is wrong with models and server
+    #[command(visible_alias = "canary")]
+    Doctor(doctor::DoctorArgs),
+    /// Print an Ollama Modelfile with the rules of the prompt
+    ModelFile(model_file::ModelFileArgs),
+    /// How large the prompts are, and what they say
+    Prompt(prompt::PromptArgs),
     /// Show the settings in force
     Config(config::ConfigArgs),
 }
@@ -187,6 +198,9 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Restore(args) => entries::restore(&session, &args),
         Command::Protect(args) => entries::protect(&session, &args),
         Command::Eval(args) => eval::run(&session, &args),
+        Command::Doctor(args) => doctor::run(&session, &args),
+        Command::ModelFile(args) => model_file::run(&session, &args),
+        Command::Prompt(args) => prompt::run(&session, &args),
         Command::Config(args) => config::run(&session, &args),
     }
 }
