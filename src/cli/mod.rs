@@ -3,14 +3,18 @@
 mod add;
 mod apply;
 mod config;
+mod doctor;
 mod entries;
-mod hook;
 mod eval;
 mod graph;
+mod hook;
 mod init;
 mod list;
 mod model;
+mod model_file;
 mod output;
+mod prompt;
+mod quality;
 mod report;
 mod route;
 mod run;
@@ -112,6 +116,13 @@ enum Command {
     Graph(graph::GraphArgs),
     /// Measure links, clusters and more on labelled files
     Eval(eval::EvalArgs),
+    /// Make one tiny model call and say what is wrong with models and server
+    #[command(visible_alias = "canary")]
+    Doctor(doctor::DoctorArgs),
+    /// Print an Ollama Modelfile with the rules of the prompt
+    ModelFile(model_file::ModelFileArgs),
+    /// How large the prompts are, and what they say
+    Prompt(prompt::PromptArgs),
     /// Show the settings in force
     Config(config::ConfigArgs),
 }
@@ -191,6 +202,9 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Protect(args) => entries::protect(&session, &args),
         Command::Graph(args) => graph::run(&session, &args),
         Command::Eval(args) => eval::run(&session, &args),
+        Command::Doctor(args) => doctor::run(&session, &args),
+        Command::ModelFile(args) => model_file::run(&session, &args),
+        Command::Prompt(args) => prompt::run(&session, &args),
         Command::Config(args) => config::run(&session, &args),
     }
 }

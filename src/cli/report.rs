@@ -1,18 +1,28 @@
 //! `lifecycle report` and `lifecycle history`: the past.
 
+use super::quality::{self, QualityArgs};
 use super::{Session, print_json, print_text};
 use crate::clock::format_time;
 use crate::error::{Error, ExitCode, Result};
 use crate::report::{Report, render};
 use crate::store::{self, Store};
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde_json::json;
 
 /// Options of `report`.
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct ReportArgs {
     /// Number of the tick; the newest by default
     tick: Option<i64>,
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// What the replies of each model were worth
+    Quality(QualityArgs),
 }
 
 /// Options of `history`.
@@ -25,6 +35,9 @@ pub struct HistoryArgs {
 
 /// Prints the report of a tick.
 pub fn run(session: &Session, args: &ReportArgs) -> Result<ExitCode> {
+    if let Some(What::Quality(args)) = &args.what {
+        return quality::run(session, args);
+    }
     let store = Store::open(&session.paths, &session.settings)?;
     let id = match args.tick {
         Some(id) => id,
