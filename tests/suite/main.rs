@@ -10,6 +10,7 @@ mod embed;
 mod embed_pull;
 mod embed_serve;
 mod embed_server;
+mod redaction;
 mod retrieval;
 mod route;
 mod support;

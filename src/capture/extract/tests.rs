@@ -20,7 +20,12 @@ fn from_fixture(name: &str) -> Vec<Find> {
     let extractor = extractor();
     let mut found = Vec::new();
     read(&path, &Cursor::default(), Limits::default(), &mut |messages, echo| {
-        found.extend(extractor.finds(messages, echo, &mut Counts::default()));
+        found.extend(extractor.finds(
+            messages,
+            echo,
+            &mut Sitting::default(),
+            &mut Counts::default(),
+        ));
     })
     .unwrap();
     found
