@@ -255,3 +255,20 @@ fn a_forked_conversation_strengthens_nothing() {
     tick(&home);
     assert_eq!((entries(&home).len(), &entries(&home)[0]["recalls"]), (1, &json!(0)));
 }
+
+#[test]
+fn a_codex_hook_without_a_path_leads_to_the_rollout_of_its_id() {
+    let home = Home::new();
+    let folder = home.path().join("home/.codex/sessions/2026/06/08");
+    fs::create_dir_all(&folder).unwrap();
+    let rollout = crate::support::fixture("transcripts/09-codex-rollout.jsonl");
+    let id = "0197c0de-7b1a-7c33-9d55-5a5a5a5a5a01";
+    fs::copy(rollout, folder.join(format!("rollout-2026-06-08T14-00-00-{id}.jsonl"))).unwrap();
+    let event = json!({ "session_id": id, "transcript_path": null, "cwd": home.project(), "turn_id": "t1",
+        "hook_event_name": "Stop", "model": "m", "permission_mode": "default", "last_assistant_message": null });
+    let outcome = home.run_with(&["hook", "codex"], event.to_string().as_bytes());
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, ""));
+    tick(&home);
+    assert_eq!(entries(&home).len(), 2);
+    assert_eq!(entries(&home)[0]["source"]["conversation"], id);
+}
