@@ -29,6 +29,8 @@ CREATE TABLE entry (
 -- Ageing counts the newer entries of a project and walks its buffered ones.
 CREATE INDEX entry_project ON entry (project, seq);
 CREATE INDEX entry_state ON entry (state, project, seq);
+-- A tick looks for the entries that are not connected yet.
+CREATE INDEX entry_connected ON entry (connected, seq);
 
 CREATE TABLE vector (
   entry       INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
@@ -80,7 +82,8 @@ CREATE TABLE cluster (
   reason      TEXT NOT NULL,
   attempts    INTEGER NOT NULL,
   next_try    INTEGER,
-  updated     INTEGER NOT NULL
+  updated     INTEGER NOT NULL,
+  asked       TEXT NOT NULL DEFAULT ''             -- models and prompt it was judged with: others may do better
 ) STRICT, WITHOUT ROWID;
 
 -- Lines of config files that are ours, or that state what an entry of ours says. A row outlives
@@ -185,6 +188,36 @@ CREATE TABLE call (
 ) STRICT;
 CREATE INDEX call_outcome ON call (outcome);
 CREATE INDEX call_opened ON call (opened);
+
+-- A provider that said "not before": asked again by itself once the time is past.
+CREATE TABLE pause (
+  provider    TEXT PRIMARY KEY,
+  until       INTEGER NOT NULL,
+  reason      TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What each reply was worth: one row a judged reply, also of those that were refused.
+CREATE TABLE quality (
+  id              INTEGER PRIMARY KEY AUTOINCREMENT,
+  call            INTEGER REFERENCES call (id),    -- NULL: extractive
+  at              INTEGER NOT NULL,
+  provider        TEXT NOT NULL,
+  model           TEXT NOT NULL,                   -- as the reply names it
+  cluster         TEXT NOT NULL,
+  accepted        INTEGER NOT NULL,                -- proven entries made of it
+  refused         TEXT NOT NULL,                   -- JSON array: names of what was refused
+  coverage        REAL,                            -- share of the facts that the text itself kept
+  quoted          INTEGER NOT NULL,                -- sentences quoted because the text lacked them
+  bad_kinds       INTEGER NOT NULL,
+  bad_attribution INTEGER NOT NULL,
+  duplicate_title INTEGER NOT NULL,
+  no_file         INTEGER NOT NULL,
+  kept_reason     INTEGER,                         -- NULL: no source gave one
+  chars_in        INTEGER NOT NULL,
+  chars_out       INTEGER NOT NULL,
+  text_hash       TEXT NOT NULL                    -- equal for clusters that got the same text
+) STRICT;
+CREATE INDEX quality_at ON quality (at);
 
 -- How far each conversation file was read, with a check of what came before.
 CREATE TABLE conversation (

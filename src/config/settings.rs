@@ -16,6 +16,7 @@ pub struct Settings {
     pub consolidate: ConsolidateSettings,
     pub route: RouteSettings,
     pub age: AgeSettings,
+    pub schedule: ScheduleSettings,
     pub search: SearchSettings,
 }
 
@@ -92,6 +93,7 @@ pub struct ConnectSettings {
 pub struct ConsolidateSettings {
     pub model: Names,
     pub min_cluster: usize,
+    pub cluster_similarity: f32,
     pub local_only: bool,
     pub min_coverage: f64,
     pub max_text_bytes: usize,
@@ -224,6 +226,13 @@ pub struct AgeSettings {
     pub max_reprieves: u32,
     pub max_expire_share: f64,
     pub max_expire_free: usize,
+}
+
+/// `[schedule]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct ScheduleSettings {
+    pub cron: String,
+    pub by: String,
 }
 
 /// `[search]`

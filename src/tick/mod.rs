@@ -8,6 +8,8 @@
 mod age;
 mod apply;
 pub mod buffer;
+pub mod connect;
+pub mod consolidate;
 mod context;
 mod files;
 mod lock;

@@ -6,11 +6,15 @@
 mod architecture;
 mod capture;
 mod cases;
+mod connect;
+mod consolidate;
+mod cases;
 mod embed;
 mod embed_pull;
 mod embed_serve;
 mod embed_server;
 mod redaction;
+mod everyday;
 mod retrieval;
 mod route;
 mod support;
