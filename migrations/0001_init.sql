@@ -229,7 +229,8 @@ CREATE TABLE conversation (
   size        INTEGER NOT NULL DEFAULT 0,
   modified    INTEGER NOT NULL DEFAULT 0,
   last_read   INTEGER NOT NULL,
-  problem     TEXT NOT NULL DEFAULT ''
+  problem     TEXT NOT NULL DEFAULT '',
+  sitting     TEXT NOT NULL DEFAULT ''             -- JSON: what was done and has no record yet
 ) STRICT;
 
 -- Sources (conversations, notes files) that said an entry, so that none is counted twice.

@@ -12,6 +12,7 @@ mod embed;
 mod embed_pull;
 mod embed_serve;
 mod embed_server;
+mod redaction;
 mod everyday;
 mod live;
 mod retrieval;
