@@ -3,6 +3,7 @@
 mod apply;
 mod config;
 mod entries;
+mod format;
 mod init;
 mod list;
 mod model;
