@@ -12,6 +12,7 @@ pub mod error;
 pub mod fault;
 pub mod install;
 pub mod model;
+pub mod index;
 pub mod paths;
 pub mod redact;
 pub mod report;

@@ -1,9 +1,12 @@
 //! The command line: one file a subcommand, thin over the tick and the adapters.
 
+mod add;
 mod apply;
 mod config;
 mod entries;
 mod format;
+mod hook;
+mod eval;
 mod init;
 mod list;
 mod model;
@@ -12,6 +15,7 @@ mod report;
 mod run;
 mod schedule;
 mod search;
+mod serve;
 mod setup;
 mod show;
 mod status;
@@ -58,6 +62,10 @@ pub struct Global {
 enum Command {
     /// Fetch the runtime library and the small embedding model, checked
     Setup(setup::SetupArgs),
+    /// Store a note
+    Add(add::AddArgs),
+    /// Leave a record of what an assistant's hook says on standard input
+    Hook(hook::HookArgs),
     /// Find the assistants, show a diff, then install settings, hooks and schedule
     Init(init::InitArgs),
     /// Install the hooks of assistants only
@@ -84,6 +92,8 @@ enum Command {
     Search(search::SearchArgs),
     /// Embedding models: list, fetch, choose, calibrate
     Model(model::ModelArgs),
+    /// Keep the embedding model in memory for ticks and searches
+    Serve(serve::ServeArgs),
     /// Show one entry with its sources, links, lines in files and history
     Show(show::ShowArgs),
     /// Expire entries by hand; they can be restored
@@ -92,6 +102,8 @@ enum Command {
     Restore(entries::IdArgs),
     /// Keep entries from ever expiring
     Protect(entries::ProtectArgs),
+    /// Measure links, clusters and more on labelled files
+    Eval(eval::EvalArgs),
     /// Show the settings in force
     Config(config::ConfigArgs),
 }
@@ -122,6 +134,10 @@ impl Session {
 
 /// Parses the arguments, runs the subcommand and turns its outcome into an exit code.
 pub fn main() -> std::process::ExitCode {
+    // A hook must never fail, not even over its arguments.
+    if let Some(code) = hook::main(&std::env::args_os().collect::<Vec<_>>()) {
+        return code;
+    }
     let cli = Cli::parse();
     match dispatch(cli) {
         Ok(code) => std::process::ExitCode::from(code as u8),
@@ -142,6 +158,8 @@ fn print_error(error: &Error) {
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     let session = Session::open(cli.global)?;
     match cli.command {
+        Command::Add(args) => add::run(&session, &args),
+        Command::Hook(_) => Ok(ExitCode::Success),
         Command::Init(args) => init::run(&session, &args),
         Command::InstallHooks(args) => init::install_hooks(&session, &args),
         Command::UninstallHooks(args) => init::uninstall_hooks(&session, &args),
@@ -156,10 +174,12 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Setup(args) => setup::run(&session, &args),
         Command::Search(args) => search::run(&session, &args),
         Command::Model(args) => model::run(&session, &args),
+        Command::Serve(args) => serve::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),
         Command::Forget(args) => entries::forget(&session, &args),
         Command::Restore(args) => entries::restore(&session, &args),
         Command::Protect(args) => entries::protect(&session, &args),
+        Command::Eval(args) => eval::run(&session, &args),
         Command::Config(args) => config::run(&session, &args),
     }
 }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 pub struct Settings {
     pub store: StoreSettings,
     pub capture: CaptureSettings,
+    pub redact: RedactSettings,
     pub embed: EmbedSettings,
     pub connect: ConnectSettings,
     pub consolidate: ConsolidateSettings,
@@ -44,6 +45,12 @@ pub struct CaptureMarks {
     pub thought: Vec<String>,
 }
 
+/// `[redact]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct RedactSettings {
+    pub patterns: BTreeMap<String, String>,
+}
+
 /// `[embed]`
 #[derive(Clone, Debug, Deserialize)]
 pub struct EmbedSettings {
@@ -59,6 +66,18 @@ pub struct EmbedSettings {
     pub refill_entries: usize,
     pub onnxruntime: String,
     pub hub: String,
+    pub serve: Serve,
+    pub serve_address: String,
+    pub serve_idle_seconds: u64,
+}
+
+/// What a client does with the user's embedding server.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Serve {
+    Off,
+    Use,
+    Start,
 }
 
 /// `[connect]`
@@ -73,6 +92,7 @@ pub struct ConnectSettings {
 pub struct ConsolidateSettings {
     pub model: Names,
     pub min_cluster: usize,
+    pub cluster_similarity: f32,
     pub local_only: bool,
     pub min_coverage: f64,
     pub max_text_bytes: usize,

@@ -4,8 +4,14 @@
 #![allow(missing_docs)]
 
 mod architecture;
+mod capture;
+mod cases;
+mod connect;
+mod consolidate;
 mod cases;
 mod embed;
+mod embed_pull;
+mod embed_serve;
 mod embed_server;
 mod everyday;
 mod retrieval;

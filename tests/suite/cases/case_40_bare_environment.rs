@@ -1,6 +1,8 @@
 //! The scheduled run works, or fails loudly, in an empty environment.
 
+use crate::capture::says;
 use crate::support::{Home, Outcome};
+use std::fs;
 use std::process::Command;
 
 fn bare(home: &Home, with_home: bool, args: &[&str]) -> Outcome {
@@ -38,4 +40,23 @@ fn nothing_done_is_not_healthy() {
     let home = Home::new();
     let status = home.json(&["status"]);
     assert_eq!(status["health"], "never run");
+}
+
+#[test]
+fn a_run_without_path_shell_or_terminal_captures() {
+    let home = Home::new();
+    let file = home.path().join("home/.claude/projects/-p/a.jsonl");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, says(&home, 1, "Remember: lanterns are lit at dusk")).unwrap();
+    let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    fs::File::options().write(true).open(&file).unwrap().set_modified(hour_ago).unwrap();
+    let outcome = home
+        .command(&["run", "--phase", "buffer"])
+        .env_clear()
+        .env("HOME", home.path().join("home"))
+        .current_dir("/")
+        .output()
+        .unwrap();
+    assert!(outcome.status.success(), "{}", String::from_utf8_lossy(&outcome.stderr));
+    assert_eq!(crate::capture::texts(&home), ["lanterns are lit at dusk"]);
 }
