@@ -1,7 +1,7 @@
 //! `lifecycle run`: one tick, or what one would do.
 
-use super::format::{self, Format};
 use super::Session;
+use super::format::{self, Format};
 use crate::error::{Error, ExitCode, Result};
 use crate::tick::{self, Run, RunOptions};
 use clap::Args;

@@ -158,11 +158,7 @@ fn file_diff(report: &Report, file: &FileChange, out: &mut String) {
     } else {
         String::new()
     };
-    let _ = writeln!(
-        out,
-        "<article><h3><label>{all}{}</label></h3>",
-        escape(&file.path)
-    );
+    let _ = writeln!(out, "<article><h3><label>{all}{}</label></h3>", escape(&file.path));
     if !steps.is_empty() && report.dry_run {
         out.push_str("<ol class=\"steps\">");
         for step in &steps {

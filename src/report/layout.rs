@@ -77,9 +77,9 @@ fn add(force: &mut [Point], a: usize, b: usize, x: f32, y: f32) {
 /// Stretches the places over the field, with a margin.
 fn fit(at: &mut [Point]) {
     let span = |of: fn(&Point) -> f32, at: &[Point]| {
-        at.iter().map(of).fold((f32::MAX, f32::MIN), |(low, high), value| {
-            (low.min(value), high.max(value))
-        })
+        at.iter()
+            .map(of)
+            .fold((f32::MAX, f32::MIN), |(low, high), value| (low.min(value), high.max(value)))
     };
     let (left, right) = span(|point| point.x, at);
     let (top, bottom) = span(|point| point.y, at);
@@ -103,12 +103,19 @@ mod tests {
     fn the_same_graph_gives_the_same_picture() {
         let pulls = [(0, 1, 0.9), (1, 2, 0.8)];
         assert_eq!(place(12, &pulls), place(12, &pulls));
-        assert!(place(12, &pulls).iter().all(|at| (0.0..=1.0).contains(&at.x) && (0.0..=1.0).contains(&at.y)));
+        assert!(
+            place(12, &pulls)
+                .iter()
+                .all(|at| (0.0..=1.0).contains(&at.x) && (0.0..=1.0).contains(&at.y))
+        );
     }
 
     #[test]
     fn linked_entries_stand_nearer() {
-        let at = place(6, &[(0, 1, 0.9), (1, 2, 0.9), (0, 2, 0.9), (3, 4, 0.9), (4, 5, 0.9), (3, 5, 0.9)]);
+        let at = place(
+            6,
+            &[(0, 1, 0.9), (1, 2, 0.9), (0, 2, 0.9), (3, 4, 0.9), (4, 5, 0.9), (3, 5, 0.9)],
+        );
         let inside = distance(at[0], at[1]).max(distance(at[3], at[4]));
         assert!(inside < distance(at[0], at[3]), "{at:?}");
     }

@@ -34,11 +34,8 @@ pub fn render(report: &Report) -> String {
 }
 
 fn steps(report: &Report, phase: Phase, out: &mut String) {
-    let of_phase: Vec<&StepLine> = report
-        .steps
-        .iter()
-        .filter(|step| step.phase == phase && step.step != "embed")
-        .collect();
+    let of_phase: Vec<&StepLine> =
+        report.steps.iter().filter(|step| step.phase == phase && step.step != "embed").collect();
     if of_phase.is_empty() {
         return;
     }

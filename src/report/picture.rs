@@ -192,11 +192,7 @@ fn node(connection: &Connection, id: &EntryId, cluster: Option<usize>) -> Result
     Ok(read.optional()?)
 }
 
-fn edges(
-    nodes: &[Node],
-    links: &[StoredLink],
-    fresh: &BTreeSet<(EntryId, EntryId)>,
-) -> Vec<Edge> {
+fn edges(nodes: &[Node], links: &[StoredLink], fresh: &BTreeSet<(EntryId, EntryId)>) -> Vec<Edge> {
     let index: BTreeMap<&str, usize> =
         nodes.iter().enumerate().map(|(n, node)| (node.id.as_str(), n)).collect();
     let is_new = |a: &EntryId, b: &EntryId| {
@@ -218,7 +214,8 @@ fn edges(
 fn place(nodes: &mut [Node], edges: &[Edge]) {
     let pulls: Vec<(usize, usize, f32)> =
         edges.iter().map(|edge| (edge.a, edge.b, edge.similarity)).collect();
-    for (node, at) in nodes.iter_mut().zip(layout::place(nodes.len(), &pulls)) {
+    let places = layout::place(nodes.len(), &pulls);
+    for (node, at) in nodes.iter_mut().zip(places) {
         node.at = at;
     }
 }

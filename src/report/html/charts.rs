@@ -58,7 +58,8 @@ fn lines(picture: &Picture, out: &mut String) {
 
 fn dots(picture: &Picture, out: &mut String) {
     for node in &picture.nodes {
-        let colour = node.cluster.map_or("none".into(), |cluster| format!("c{}", cluster % COLOURS));
+        let colour =
+            node.cluster.map_or("none".into(), |cluster| format!("c{}", cluster % COLOURS));
         let text = escape(&one_line(&node.text, 220));
         let _ = writeln!(
             out,
