@@ -12,6 +12,7 @@ pub mod error;
 pub mod fault;
 pub mod index;
 pub mod install;
+pub mod log;
 pub mod model;
 pub mod paths;
 pub mod redact;

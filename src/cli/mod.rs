@@ -2,7 +2,9 @@
 
 mod add;
 mod apply;
+mod completions;
 mod config;
+mod edit;
 mod entries;
 mod eval;
 mod format;
@@ -11,6 +13,7 @@ mod init;
 mod list;
 mod model;
 mod output;
+mod program;
 mod report;
 mod run;
 mod schedule;
@@ -20,17 +23,31 @@ mod setup;
 mod show;
 mod status;
 mod undo;
+mod version;
 
 use crate::clock::Clock;
 use crate::config::{Layers, Settings};
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 pub use output::{escape_terminal, one_line, print_json, print_text, short_id};
+
+const FIRST_STEPS: &str = "Examples:
+  lifecycle setup                 fetch the runtime library and the small model
+  lifecycle init                  find the assistants, install hooks and schedule
+  lifecycle run --dry-run         what a tick would do, with a diff of every file
+  lifecycle status                what lies where, what waits for what";
 
 /// Keeps the memory of AI coding assistants worth reading.
 #[derive(Parser)]
-#[command(name = "lifecycle", version, about, max_term_width = 100)]
+#[command(
+    name = "lifecycle",
+    version,
+    long_version = version::long(),
+    about,
+    max_term_width = 100,
+    after_help = FIRST_STEPS
+)]
 struct Cli {
     #[command(flatten)]
     global: Global,
@@ -106,6 +123,15 @@ enum Command {
     Eval(eval::EvalArgs),
     /// Show the settings in force
     Config(config::ConfigArgs),
+    /// The program itself: remove it and everything it made
+    #[command(name = "self")]
+    Program(program::SelfArgs),
+    /// Print the completions of a shell
+    #[command(hide = true)]
+    Completions(completions::CompletionsArgs),
+    /// Write the manual pages into a folder
+    #[command(hide = true)]
+    Man(completions::ManArgs),
 }
 
 /// What a subcommand works with.
@@ -156,7 +182,16 @@ fn print_error(error: &Error) {
 }
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
+    match &cli.command {
+        Command::Completions(args) => return completions::completions(Cli::command(), args),
+        Command::Man(args) => return completions::man(Cli::command(), args),
+        Command::Config(args) if args.is_edit() => {
+            return edit::run(&cli.global, &Paths::from_env()?);
+        }
+        _ => {}
+    }
     let session = Session::open(cli.global)?;
+    crate::log::start(session.paths.log(), session.global.verbose);
     match cli.command {
         Command::Add(args) => add::run(&session, &args),
         Command::Hook(_) => Ok(ExitCode::Success),
@@ -181,5 +216,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Protect(args) => entries::protect(&session, &args),
         Command::Eval(args) => eval::run(&session, &args),
         Command::Config(args) => config::run(&session, &args),
+        Command::Program(args) => program::run(&session, &args),
+        Command::Completions(_) | Command::Man(_) => Ok(ExitCode::Success),
     }
 }

@@ -62,6 +62,7 @@ pub fn run(session: &Session, args: &RunArgs) -> Result<ExitCode> {
     if let Some(path) = &args.plan {
         write_plan(path, &run.plan)?;
     }
+    log(&run);
     let plan = args.plan.as_ref().map(|path| path.display().to_string());
     format::show(session, &run.report, args.format, plan.as_deref())?;
     Ok(run.code)
@@ -82,6 +83,30 @@ fn write_plan(path: &Path, plan: &Plan) -> Result<()> {
 
 /// Prints the report of a run and hands on how it ended.
 pub fn show(session: &Session, run: &Run) -> Result<ExitCode> {
+    log(run);
     format::show(session, &run.report, Format::Text, None)?;
     Ok(run.code)
+}
+
+/// Writes what a live run did to the log; a dry run leaves no trace.
+fn log(run: &Run) {
+    let report = &run.report;
+    if report.dry_run {
+        return;
+    }
+    let counts: Vec<String> =
+        report.counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+    let tick = report.tick.map_or_else(|| "none".to_string(), |id| id.to_string());
+    tracing::info!(tick, trigger = report.trigger, "{}", counts.join(", "));
+    for note in &report.notes {
+        let text = crate::report::escape_terminal(&note.text);
+        match note.level {
+            tick::Level::Failed => tracing::error!(phase = %note.phase, "{text}"),
+            tick::Level::Waiting => tracing::warn!(phase = %note.phase, "{text}"),
+            tick::Level::Info => tracing::info!(phase = %note.phase, "{text}"),
+        }
+    }
+    for step in &report.steps {
+        tracing::debug!(n = step.n, phase = %step.phase, step = step.step, status = step.status);
+    }
 }

@@ -1,9 +1,11 @@
-//! Behaviour cases: one small module each, named after the behaviour it guards.
+//! Behaviour cases, one module each, named after their folder.
 
 mod case_04_same_text_ten_times;
 mod case_05_same_text_other_bytes;
 mod case_06_project_spelled_differently;
 mod case_16_broken_escapes;
+mod case_24_key_in_another_spelling;
+mod case_25_settings_keep_foreign_hooks;
 mod case_26_no_empty_files;
 mod case_27_switched_off_is_off;
 mod case_31_nothing_was_said;
@@ -17,9 +19,4 @@ mod case_38_own_words_come_back;
 mod case_39_nobody_called_the_hook;
 mod case_40_bare_environment;
 mod case_44_names_with_spaces;
-//! Behaviour cases, one module each, named after their folder.
-
-mod case_24_key_in_another_spelling;
-mod case_25_settings_keep_foreign_hooks;
-mod case_40_bare_environment;
 mod case_44_names_with_spaces_install;
