@@ -17,6 +17,7 @@ pub mod model;
 pub mod paths;
 pub mod redact;
 pub mod report;
+pub mod review;
 pub mod schedule;
 pub mod search;
 pub mod store;

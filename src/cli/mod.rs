@@ -15,6 +15,7 @@ mod model;
 mod output;
 mod program;
 mod report;
+mod review;
 mod run;
 mod schedule;
 mod search;
@@ -95,6 +96,8 @@ enum Command {
     Run(run::RunArgs),
     /// Perform a plan exactly as it was read
     Apply(apply::ApplyArgs),
+    /// Walk what a tick would do step by step, then apply what was accepted
+    Review(review::ReviewArgs),
     /// Take a tick back, files included
     Undo(undo::UndoArgs),
     /// Show what a tick did, and what it did not
@@ -201,6 +204,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Schedule(args) => schedule::run(&session, &args),
         Command::Run(args) => run::run(&session, &args),
         Command::Apply(args) => apply::run(&session, &args),
+        Command::Review(args) => review::run(&session, &args),
         Command::Undo(args) => undo::run(&session, &args),
         Command::Report(args) => report::run(&session, &args),
         Command::History(args) => report::history(&session, &args),

@@ -152,6 +152,24 @@ impl Report {
         })
     }
 
+    /// The report of a plan that was kept; `connection` knows the texts of stored entries.
+    pub fn of_plan(connection: &Connection, plan: &lifecycle_phases::Plan) -> Result<Self> {
+        let steps = lines(connection, plan.steps.iter().map(|step| (step, "planned")))?;
+        Ok(Self {
+            tick: None,
+            dry_run: true,
+            time: format_time(plan.now),
+            trigger: "plan".into(),
+            phases: Phase::ALL.to_vec(),
+            counts: count(&plan.steps),
+            steps,
+            files: Vec::new(),
+            notes: Vec::new(),
+            calls: Vec::new(),
+            picture: None,
+        })
+    }
+
     /// Adds what the HTML form draws; `line` is the link line.
     pub fn with_picture(mut self, connection: &Connection, line: f32) -> Result<Self> {
         if let Some(id) = self.tick {
