@@ -87,8 +87,7 @@ fn protections(session: &Session, outcome: &Outcome) -> Result<Vec<PlannedStep>>
     let mut steps = Vec::new();
     for id in &outcome.protect {
         if let Some(stored) = store::entry_by_id(store.reader(), id)? {
-            let step =
-                Step::Protect { entry: id.clone(), from: stored.entry.protected, to: true };
+            let step = Step::Protect { entry: id.clone(), from: stored.entry.protected, to: true };
             steps.push(PlannedStep::new(Phase::Age, step, "protected in a review"));
         }
     }

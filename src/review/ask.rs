@@ -4,7 +4,8 @@ use super::{Choice, Decision, Review};
 use crate::report::{escape_terminal, one_line};
 use std::io::{BufRead, Result, Write};
 
-const KEYS: &str = "y yes, n no, p protect the entry, e other words, d diff, a yes to all the rest, q quit";
+const KEYS: &str =
+    "y yes, n no, p protect the entry, e other words, d diff, a yes to all the rest, q quit";
 
 /// Asks about every step. `false`: the reader gave up, nothing is to be applied.
 ///
@@ -50,7 +51,15 @@ pub fn ask(review: &mut Review, input: &mut impl BufRead, out: &mut impl Write) 
 fn show(review: &Review, n: usize, out: &mut impl Write) -> Result<()> {
     let Some(item) = review.current() else { return Ok(()) };
     let step = &item.line;
-    writeln!(out, "\n[{}/{}] step {}: {} {}", n + 1, review.items().len(), step.n, step.phase, step.step)?;
+    writeln!(
+        out,
+        "\n[{}/{}] step {}: {} {}",
+        n + 1,
+        review.items().len(),
+        step.n,
+        step.phase,
+        step.step
+    )?;
     writeln!(out, "  {}", one_line(&step.summary, 400))?;
     if !step.reason.is_empty() {
         writeln!(out, "  why: {}", one_line(&step.reason, 400))?;

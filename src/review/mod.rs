@@ -110,8 +110,9 @@ impl Review {
 
     /// Whether the current step has an entry that can be protected: one that is stored already.
     pub fn can_protect(&self) -> bool {
-        self.current()
-            .is_some_and(|item| item.line.entry.is_some() && !matches!(item.line.step, "admit" | "merge"))
+        self.current().is_some_and(|item| {
+            item.line.entry.is_some() && !matches!(item.line.step, "admit" | "merge")
+        })
     }
 
     /// Takes a decision in.

@@ -24,7 +24,8 @@ pub fn draw(frame: &mut Frame<'_>, review: &Review, prompt: &Prompt<'_>) {
         Layout::vertical([Constraint::Min(3), Constraint::Length(2)]).areas(frame.area());
     if body.width >= 70 {
         let [left, right] =
-            Layout::horizontal([Constraint::Percentage(42), Constraint::Percentage(58)]).areas(body);
+            Layout::horizontal([Constraint::Percentage(42), Constraint::Percentage(58)])
+                .areas(body);
         list(frame, review, left);
         detail(frame, review, right);
     } else {
@@ -59,9 +60,8 @@ fn list(frame: &mut Frame<'_>, review: &Review, area: Rect) {
         .collect();
     let (accepted, all) = review.accepted();
     let block = Block::bordered().title(format!(" {accepted} of {all} steps "));
-    let list = List::new(rows)
-        .block(block)
-        .highlight_style(Style::new().add_modifier(Modifier::REVERSED));
+    let list =
+        List::new(rows).block(block).highlight_style(Style::new().add_modifier(Modifier::REVERSED));
     let mut state = ListState::default().with_selected(Some(review.at()));
     frame.render_stateful_widget(list, area, &mut state);
 }

@@ -75,7 +75,11 @@ pub fn press(review: &mut Review, mode: &mut Mode, key: KeyEvent) -> Next {
         }
         Mode::Confirm => {
             *mode = Mode::List;
-            if matches!(key.code, KeyCode::Char('y') | KeyCode::Enter) { Next::Apply } else { Next::Stay }
+            if matches!(key.code, KeyCode::Char('y') | KeyCode::Enter) {
+                Next::Apply
+            } else {
+                Next::Stay
+            }
         }
     }
 }

@@ -114,11 +114,10 @@ fn the_screen_shows_step_reason_and_diff() {
         let mut review = review();
         review.decide(Decision::Move(2));
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal
-            .draw(|frame| screen::draw(frame, &review, &screen::Prompt::Keys))
-            .unwrap();
+        terminal.draw(|frame| screen::draw(frame, &review, &screen::Prompt::Keys)).unwrap();
         let shown = terminal.backend().to_string();
-        for part in ["3 of 3 steps", "summary of 3", "why: reason of 3", "+- run `make`", "q quit"] {
+        for part in ["3 of 3 steps", "summary of 3", "why: reason of 3", "+- run `make`", "q quit"]
+        {
             assert!(shown.contains(part), "{part}: {shown}");
         }
     }
