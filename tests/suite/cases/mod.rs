@@ -1,6 +1,4 @@
-//! Behaviour cases, one module each, named after their folder.
-//! Behaviour cases, one module each, named after the case. A case that several parts share has a
-//! module for each part.
+//! Behaviour cases: one small module each, named after the behaviour it guards.
 
 mod case_04_same_text_ten_times;
 mod case_05_same_text_other_bytes;
@@ -8,7 +6,6 @@ mod case_06_project_spelled_differently;
 mod case_16_broken_escapes;
 mod case_22_toml_keeps_its_looks;
 mod case_23_unreadable_config_stays;
-mod case_24_key_in_another_spelling;
 mod case_24_key_in_another_spelling;
 mod case_24_key_in_another_spelling_routed;
 mod case_25_settings_keep_foreign_hooks;
