@@ -183,6 +183,27 @@ pub fn main() -> std::process::ExitCode {
     }
 }
 
+/// Whether these words, the program's name first, are a command line.
+///
+/// # Errors
+/// What is wrong with it, as the user would read it.
+pub fn parses(words: &[String]) -> std::result::Result<(), String> {
+    Cli::try_parse_from(words).map(drop).or_else(|error| match error.kind() {
+        clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion => Ok(()),
+        _ => Err(error.to_string()),
+    })
+}
+
+/// The visible subcommands whose help shows no example.
+pub fn commands_without_examples() -> Vec<String> {
+    let has = |command: &clap::Command| {
+        command.get_after_help().is_some_and(|help| help.to_string().contains("Examples:"))
+    };
+    let command = Cli::command();
+    let visible = command.get_subcommands().filter(|one| !one.is_hide_set());
+    visible.filter(|one| !has(one)).map(|one| one.get_name().to_string()).collect()
+}
+
 fn print_error(error: &Error) {
     eprintln!("error: {}", escape_terminal(&error.message));
     if let Some(hint) = &error.hint {
