@@ -8,6 +8,7 @@ mod capture;
 mod cases;
 mod connect;
 mod consolidate;
+mod docs;
 mod embed;
 mod embed_pull;
 mod embed_serve;

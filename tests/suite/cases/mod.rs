@@ -1,5 +1,4 @@
-//! Behaviour cases, one module each, named after the case. A case that several parts share has a
-//! module for each part.
+//! Behaviour cases: one small module each, named after the behaviour it guards.
 
 mod case_04_same_text_ten_times;
 mod case_05_same_text_other_bytes;
