@@ -1,16 +1,27 @@
 //! The command line: one file a subcommand, thin over the tick and the adapters.
 
+mod add;
+mod add_doc;
 mod apply;
 mod config;
 mod entries;
+mod eval;
+mod eval_retrieval;
+mod export;
+mod hook;
+mod import;
+mod init;
 mod list;
+mod mcp;
 mod model;
 mod output;
 mod report;
 mod run;
+mod schedule;
 mod search;
+mod serve;
 mod setup;
-mod show;
+pub(crate) mod show;
 mod status;
 mod undo;
 
@@ -43,12 +54,30 @@ pub struct Global {
     /// Override one setting; repeatable
     #[arg(long = "set", global = true, value_name = "SECTION.KEY=VALUE")]
     pub set: Vec<String>,
+    /// Print errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Log more: -v what is done, -vv everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
 }
 
 #[derive(Subcommand)]
 enum Command {
     /// Fetch the runtime library and the small embedding model, checked
     Setup(setup::SetupArgs),
+    /// Store a note
+    Add(add::AddArgs),
+    /// Leave a record of what an assistant's hook says on standard input
+    Hook(hook::HookArgs),
+    /// Find the assistants, show a diff, then install settings, hooks and schedule
+    Init(init::InitArgs),
+    /// Install the hooks of assistants only
+    InstallHooks(init::HooksArgs),
+    /// Take the hooks out again
+    UninstallHooks(init::HooksArgs),
+    /// When ticks run, and the unit that calls them
+    Schedule(schedule::ScheduleArgs),
     /// Run a tick, or show what one would do
     Run(run::RunArgs),
     /// Perform a plan exactly as it was read
@@ -63,10 +92,26 @@ enum Command {
     Status,
     /// List entries
     List(list::ListArgs),
+    /// Store a text as a document, searched beside entries
+    AddText(add_doc::AddTextArgs),
+    /// Store the readable part of public web pages
+    AddUrl(add_doc::AddUrlArgs),
+    /// Store Markdown and text files
+    AddFile(add_doc::AddFileArgs),
+    /// List, show or delete documents
+    Documents(add_doc::DocumentsArgs),
+    /// Write everything the store knows as JSON lines
+    Export(export::ExportArgs),
+    /// Bring in an export, or the notes of another system
+    Import(import::ImportArgs),
+    /// Serve assistants by the Model Context Protocol
+    Mcp(mcp::McpArgs),
     /// Find entries and documents by meaning and by words
     Search(search::SearchArgs),
     /// Embedding models: list, fetch, choose, calibrate
     Model(model::ModelArgs),
+    /// Keep the embedding model in memory for ticks and searches
+    Serve(serve::ServeArgs),
     /// Show one entry with its sources, links, lines in files and history
     Show(show::ShowArgs),
     /// Expire entries by hand; they can be restored
@@ -75,6 +120,8 @@ enum Command {
     Restore(entries::IdArgs),
     /// Keep entries from ever expiring
     Protect(entries::ProtectArgs),
+    /// Measure links, clusters and more on labelled files
+    Eval(eval::EvalArgs),
     /// Show the settings in force
     Config(config::ConfigArgs),
 }
@@ -105,6 +152,10 @@ impl Session {
 
 /// Parses the arguments, runs the subcommand and turns its outcome into an exit code.
 pub fn main() -> std::process::ExitCode {
+    // A hook must never fail, not even over its arguments.
+    if let Some(code) = hook::main(&std::env::args_os().collect::<Vec<_>>()) {
+        return code;
+    }
     let cli = Cli::parse();
     match dispatch(cli) {
         Ok(code) => std::process::ExitCode::from(code as u8),
@@ -125,6 +176,12 @@ fn print_error(error: &Error) {
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     let session = Session::open(cli.global)?;
     match cli.command {
+        Command::Add(args) => add::run(&session, &args),
+        Command::Hook(_) => Ok(ExitCode::Success),
+        Command::Init(args) => init::run(&session, &args),
+        Command::InstallHooks(args) => init::install_hooks(&session, &args),
+        Command::UninstallHooks(args) => init::uninstall_hooks(&session, &args),
+        Command::Schedule(args) => schedule::run(&session, &args),
         Command::Run(args) => run::run(&session, &args),
         Command::Apply(args) => apply::run(&session, &args),
         Command::Undo(args) => undo::run(&session, &args),
@@ -133,12 +190,21 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Status => status::run(&session),
         Command::List(args) => list::run(&session, &args),
         Command::Setup(args) => setup::run(&session, &args),
+        Command::AddText(args) => add_doc::text(&session, &args),
+        Command::AddUrl(args) => add_doc::url(&session, &args),
+        Command::AddFile(args) => add_doc::file(&session, &args),
+        Command::Documents(args) => add_doc::documents(&session, &args),
+        Command::Export(args) => export::run(&session, &args),
+        Command::Import(args) => import::run(&session, &args),
+        Command::Mcp(args) => mcp::run(session, &args),
         Command::Search(args) => search::run(&session, &args),
         Command::Model(args) => model::run(&session, &args),
+        Command::Serve(args) => serve::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),
         Command::Forget(args) => entries::forget(&session, &args),
         Command::Restore(args) => entries::restore(&session, &args),
         Command::Protect(args) => entries::protect(&session, &args),
+        Command::Eval(args) => eval::run(&session, &args),
         Command::Config(args) => config::run(&session, &args),
     }
 }

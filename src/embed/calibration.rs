@@ -27,6 +27,22 @@ impl Calibration {
     /// Similarity equals cosine; what an unmeasured model gets.
     pub const IDENTITY: Self = Self { mean: 0.0, link: LINK_LINE, cluster: 0.80 };
 
+    /// The scale that cosines of unrelated pairs call for: their mean, 99.9th and 99.99th
+    /// percentile (nearest rank). The order of `cosines` changes. `None`: they fix no scale.
+    pub fn measure(cosines: &mut [f32]) -> Option<Self> {
+        let count = cosines.len();
+        if count == 0 || cosines.iter().any(|cosine| !cosine.is_finite()) {
+            return None;
+        }
+        let mean = cosines.iter().map(|cosine| f64::from(*cosine)).sum::<f64>() / count as f64;
+        let mut percentile = |share: f64| {
+            let rank = ((share * count as f64).ceil() as usize).clamp(1, count);
+            *cosines.select_nth_unstable_by(rank - 1, f32::total_cmp).1
+        };
+        let (link, cluster) = (percentile(0.999), percentile(0.9999));
+        Some(Self { mean: mean as f32, link, cluster }).filter(|scale| scale.problem().is_none())
+    }
+
     /// Similarity in 0..=1 of a raw cosine: monotone, 0.75 at the link line.
     pub fn similarity(&self, cosine: f32) -> f32 {
         let line = if cosine <= self.link {
@@ -78,6 +94,16 @@ mod tests {
         assert!(Calibration { mean: 0.5, link: 0.4, cluster: 0.6 }.problem().is_some());
         assert!(Calibration { mean: 0.1, link: f32::NAN, cluster: 0.6 }.problem().is_some());
         assert!(MINILM.problem().is_none());
+    }
+
+    #[test]
+    fn a_measured_scale_has_the_percentiles() {
+        let mut cosines: Vec<f32> = (0..10_000).rev().map(|n| n as f32 / 20_000.0).collect();
+        let scale = Calibration::measure(&mut cosines).expect("a scale");
+        assert!((scale.mean - 0.25).abs() < 1e-3);
+        assert_eq!((scale.link, scale.cluster), (9_989.0 / 20_000.0, 9_998.0 / 20_000.0));
+        assert_eq!(Calibration::measure(&mut []), None);
+        assert_eq!(Calibration::measure(&mut [0.3; 50]), None, "no spread, no scale");
     }
 
     proptest! {

@@ -19,10 +19,12 @@ mod error;
 mod graph;
 pub mod http;
 pub mod install;
+mod measured;
 pub mod onnx;
 mod open;
 mod pool;
 pub mod runtime;
+pub mod serve;
 mod tokens;
 mod vector;
 
@@ -30,6 +32,7 @@ pub use calibration::Calibration;
 pub use catalog::Catalog;
 pub use descriptor::{Descriptor, Golden, ModelFile, Origin, Padding, Pooling};
 pub use error::EmbedError;
+pub use measured::Measured;
 pub use open::{open, open_installed};
 pub use vector::{VectorProblem, cosine, unit};
 

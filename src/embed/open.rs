@@ -2,10 +2,12 @@
 
 use super::http::HttpEmbedder;
 use super::onnx::OnnxEmbedder;
-use super::{Catalog, Descriptor, Embedder};
-use crate::config::{EmbedSettings, Settings};
+use super::serve::ServedEmbedder;
+use super::{Catalog, Descriptor, Embedder, measured};
+use crate::config::{EmbedSettings, Serve, Settings};
 use crate::error::Result;
 use crate::paths::Paths;
+use std::time::Duration;
 
 /// The embedder of the settings: the server at `embed.url`, or in process.
 ///
@@ -14,10 +16,28 @@ pub fn open(settings: &Settings, paths: &Paths) -> Result<Box<dyn Embedder>> {
     let settings = &settings.embed;
     let catalog = Catalog::load(paths)?;
     if settings.url.is_empty() {
-        let descriptor = catalog.get(&settings.model)?.clone();
-        return Ok(Box::new(OnnxEmbedder::new(descriptor, settings, &paths.models())));
+        let mut descriptor = catalog.get(&settings.model)?.clone();
+        measured::apply(&mut descriptor, paths)?;
+        return Ok(in_process(descriptor, settings, paths));
     }
-    Ok(Box::new(HttpEmbedder::new(of_server(&catalog, settings), settings)?))
+    let mut descriptor = of_server(&catalog, settings);
+    measured::apply(&mut descriptor, paths)?;
+    Ok(Box::new(HttpEmbedder::new(descriptor, settings)?))
+}
+
+/// The model in process, or by the user's own server.
+fn in_process(
+    descriptor: Descriptor,
+    settings: &EmbedSettings,
+    paths: &Paths,
+) -> Box<dyn Embedder> {
+    let local = OnnxEmbedder::new(descriptor, settings, &paths.models());
+    if settings.serve == Serve::Off {
+        return Box::new(local);
+    }
+    let timeout = Duration::from_secs(settings.timeout_seconds.max(1));
+    let start = settings.serve == Serve::Start;
+    Box::new(ServedEmbedder::new(local, paths, &settings.serve_address, timeout, start))
 }
 
 /// The model with this identity, in process, if it is known and its files are there.
@@ -29,9 +49,9 @@ pub fn open_installed(
     let catalog = Catalog::load(paths)?;
     let models = paths.models();
     let known = catalog.iter().find(|known| known.id() == id && known.is_installed(&models));
-    Ok(known.map(|known| {
-        Box::new(OnnxEmbedder::new(known.clone(), &settings.embed, &models)) as Box<dyn Embedder>
-    }))
+    let Some(mut known) = known.cloned() else { return Ok(None) };
+    measured::apply(&mut known, paths)?;
+    Ok(Some(in_process(known, &settings.embed, paths)))
 }
 
 /// A server's model is its own descriptor: its weights are not the ones whose sums are known. The

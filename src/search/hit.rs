@@ -1,7 +1,7 @@
 //! Ranked candidates become hits with text.
 
 use super::snippet::excerpt;
-use super::{Excerpt, Explanation, Query};
+use super::{Answer, Excerpt, Explanation, Query};
 use crate::clock::format_time;
 use crate::config::SearchSettings;
 use crate::error::Result;
@@ -127,4 +127,14 @@ fn entry_json(stored: &StoredEntry) -> Value {
 /// Four places are enough for people, and keep output the same on every machine.
 fn rounded(score: f64) -> f64 {
     (score * 1e4).round() / 1e4
+}
+
+/// The answer as programs get it.
+pub fn answer_json(answer: &Answer, explain: bool) -> Value {
+    json!({
+        "results": answer.hits.iter().map(|hit| hit.as_json(explain)).collect::<Vec<_>>(),
+        "mode": answer.mode,
+        "notes": answer.notes,
+        "not_embedded": answer.not_embedded,
+    })
 }

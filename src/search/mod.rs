@@ -16,9 +16,10 @@ mod rescore;
 mod snippet;
 
 pub use fuse::{Explanation, Part};
-pub use hit::Hit;
-pub use snippet::Excerpt;
+pub use hit::{Hit, answer_json};
+pub use snippet::{Excerpt, one_paragraph};
 
+use crate::capture::project::project_of;
 use crate::config::SearchSettings;
 use crate::embed::{Embedder, Role, embed_one};
 use crate::error::{Error, Result};
@@ -199,4 +200,10 @@ fn words(query: &str, texts: &BTreeMap<Item, Found>) -> Vec<WordHit> {
         .collect();
     hits.sort_by(|x, y| y.score.total_cmp(&x.score).then(y.item.rowid().cmp(&x.item.rowid())));
     hits
+}
+
+/// The name under which the project of a folder is stored; what is no folder is taken as a name.
+pub fn project_name(folder: &str) -> String {
+    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.into());
+    project_of(absolute).unwrap_or_else(|| folder.to_string())
 }

@@ -111,3 +111,35 @@ pub fn count_failure(
     .execute(params![seq, descriptor, reason, max_attempts])?;
     Ok(())
 }
+
+/// A vector with where and when its entry arose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlacedVector {
+    /// Project of the entry.
+    pub project: Option<String>,
+    /// When it was made, milliseconds UTC.
+    pub created: i64,
+    /// Unit length.
+    pub vector: Vec<f32>,
+}
+
+/// Vectors of active entries, at most `limit`. Ids are hashes, so their order is a fair sample.
+pub fn placed_vectors(
+    connection: &Connection,
+    descriptor: &str,
+    limit: usize,
+) -> Result<Vec<PlacedVector>> {
+    let mut query = connection.prepare_cached(
+        "SELECT e.project, e.created, v.data FROM vector v JOIN entry e ON e.seq = v.entry
+         WHERE v.descriptor = ?1 AND e.state NOT IN ('merged', 'expired')
+         ORDER BY e.id LIMIT ?2",
+    )?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = query.query_map(params![descriptor, limit], |row| {
+        let data: Vec<u8> = row.get(2)?;
+        let (numbers, _) = data.as_chunks::<4>();
+        let vector = numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+        Ok(PlacedVector { project: row.get(0)?, created: row.get(1)?, vector })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}

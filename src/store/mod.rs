@@ -5,18 +5,37 @@
 //! on a [`Store::scratch`] copy, so planning never needs a second code path.
 
 mod apply;
+mod calls;
+mod clusters;
+pub mod conversations;
 mod descriptors;
+mod documents;
 mod entries;
 mod found;
 mod fts;
 mod journal;
+pub mod routes;
 
+pub mod links;
 mod overview;
 mod terms;
+pub mod vectors;
 
 pub use apply::{apply, check};
+pub use calls::{
+    Balance, ClosedCall, NewCall, OpenRow, balance, close_call, judge_call, open_call, open_calls,
+    pause, sent_since, set_pause,
+};
+pub use clusters::{
+    ClusterRow, QualityRow, cluster, clusters, forget_cluster, insert_quality, set_asked, titles,
+};
 pub use descriptors::{
-    Unembedded, ahead_of, count_failure, descriptors, dimensions, lacking, put_vector, some_lacking,
+    PlacedVector, Unembedded, ahead_of, count_failure, descriptors, dimensions, lacking,
+    placed_vectors, put_vector, some_lacking,
+};
+pub use documents::{
+    Document, NewChunk, Stored, chunks_lacking, delete_document, document, documents,
+    put_chunk_vector, put_document,
 };
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,

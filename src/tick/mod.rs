@@ -7,9 +7,14 @@
 
 mod age;
 mod apply;
+pub mod buffer;
+pub mod connect;
+pub mod consolidate;
 mod context;
+mod files;
 mod lock;
 pub mod notes;
+mod route;
 mod run;
 pub mod serving;
 mod undo;

@@ -27,7 +27,7 @@ struct GoldenEntry {
 }
 
 /// Where the runtime library and the small model are: `LIFECYCLE_MODELS`, or `target/models`.
-fn models_folder() -> PathBuf {
+pub fn models_folder() -> PathBuf {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/models");
     std::env::var_os("LIFECYCLE_MODELS").map_or(default, PathBuf::from)
 }
@@ -37,7 +37,7 @@ fn golden() -> Vec<GoldenEntry> {
     serde_json::from_str::<Golden>(&text).unwrap().entries
 }
 
-fn settings() -> EmbedSettings {
+pub fn settings() -> EmbedSettings {
     let mut settings = Layers::defaults().settings().unwrap().embed;
     settings.onnxruntime = runtime::installed_library(&models_folder()).display().to_string();
     settings

@@ -4,7 +4,18 @@
 #![allow(missing_docs)]
 
 mod architecture;
+mod capture;
+mod cases;
+mod connect;
+mod consolidate;
 mod embed;
+mod embed_pull;
+mod embed_serve;
 mod embed_server;
+mod everyday;
+mod exchange;
+mod mcp;
 mod retrieval;
+mod route;
 mod support;
+mod support_tests;

@@ -26,6 +26,7 @@ pub(super) fn download(base: &str, path: &str, wanted: &Wanted) -> Result<()> {
             "run it again to continue where it stopped, or give the files with `--from FOLDER`",
         )
     })?;
+    check_whole(&url, &part, wanted)?;
     let found = place::sum(&part).map_err(|error| Error::io(&part, &error))?;
     if found != wanted.sha256 {
         let removed = std::fs::remove_file(&part);
@@ -56,10 +57,26 @@ fn receive(url: &str, part: &Path, wanted: &Wanted) -> Result<()> {
         .truncate(!continues)
         .open(part)
         .map_err(|error| Error::io(part, &error))?;
-    let bar = bar(wanted, if continues { have } else { 0 });
-    stream(bar.wrap_read(response), &mut file)
+    file.try_lock().map_err(|_| {
+        Error::new(ExitCode::Busy, format!("{} is being downloaded already", part.display()))
+    })?;
+    let have = if continues { have } else { 0 };
+    let bar = bar(wanted, have);
+    // One byte more than wanted is enough to know that it is another file.
+    let body = response.take(wanted.bytes - have + 1);
+    stream(bar.wrap_read(body), &mut file)
         .and_then(|()| file.sync_all())
         .map_err(|error| failed(url, &error))
+}
+
+/// A connection that ended early is continued by the next call.
+fn check_whole(url: &str, part: &Path, wanted: &Wanted) -> Result<()> {
+    let have = std::fs::metadata(part).map_or(0, |data| data.len());
+    if have < wanted.bytes {
+        return Err(failed(url, &format!("ended after {have} of {} bytes", wanted.bytes))
+            .hint("run it again to continue where it stopped"));
+    }
+    Ok(())
 }
 
 fn request(url: &str, have: u64) -> Result<Response> {

@@ -1,0 +1,145 @@
+//! One measurement of embedding in a fresh process, printed as one JSON line.
+//!
+//!     cargo bench --bench embedding -- MODE [--model NAME] [--threads N] [--repeats N] [--out FILE]
+//!
+//! Modes: `first` (start to first vector), `one` (one text of about 60 tokens, warm), `batch` (20
+//! such texts), `mixed` (2,000 texts of 6 to 257 tokens), `vectors` (500 vectors into --out).
+//! `run.py` runs these and the same modes of `reference.py` in turn and keeps the raw lines.
+
+#![allow(clippy::unwrap_used, missing_docs, reason = "a measurement that fails has failed")]
+
+use lifecycle::config::Layers;
+use lifecycle::embed::onnx::OnnxEmbedder;
+use lifecycle::embed::{CHUNK, Catalog, Embedder, Role};
+use lifecycle::paths::Paths;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+struct Arguments {
+    mode: String,
+    model: String,
+    threads: usize,
+    repeats: usize,
+    out: Option<PathBuf>,
+    texts: Option<PathBuf>,
+}
+
+fn main() {
+    let start = Instant::now();
+    let arguments = arguments();
+    let embedder = embedder(&arguments);
+    let mut row = match arguments.mode.as_str() {
+        "first" => first(&embedder, &arguments),
+        "one" => warm(&embedder, &texts(&arguments, "batch")[..1], &arguments),
+        "batch" => warm(&embedder, &texts(&arguments, "batch"), &arguments),
+        "mixed" => mixed(&embedder, &arguments),
+        "vectors" => vectors(&embedder, &arguments),
+        other => panic!("no mode `{other}`"),
+    };
+    row["mode"] = json!(arguments.mode);
+    row["model"] = json!(arguments.model);
+    row["threads"] = json!(arguments.threads);
+    row["program"] = json!("lifecycle");
+    row["process_s"] = json!(start.elapsed().as_secs_f64());
+    row["peak_mb"] = json!(peak_mb());
+    println!("{row}");
+}
+
+fn arguments() -> Arguments {
+    let mut found = Arguments {
+        mode: "batch".into(),
+        model: "all-minilm-l6-v2".into(),
+        threads: 2,
+        repeats: 15,
+        out: None,
+        texts: None,
+    };
+    let mut rest = std::env::args().skip(1).filter(|argument| argument != "--bench");
+    while let Some(argument) = rest.next() {
+        let mut value = || rest.next().unwrap();
+        match argument.as_str() {
+            "--model" => found.model = value(),
+            "--threads" => found.threads = value().parse().unwrap(),
+            "--repeats" => found.repeats = value().parse().unwrap(),
+            "--out" => found.out = Some(value().into()),
+            "--texts" => found.texts = Some(value().into()),
+            mode => found.mode = mode.into(),
+        }
+    }
+    found
+}
+
+fn embedder(arguments: &Arguments) -> OnnxEmbedder {
+    let paths = Paths::from_env().unwrap();
+    let mut settings = Layers::load(&paths, &[]).unwrap().settings().unwrap().embed;
+    settings.threads = arguments.threads;
+    let descriptor = Catalog::load(&paths).unwrap().get(&arguments.model).unwrap().clone();
+    OnnxEmbedder::new(descriptor, &settings, &paths.models())
+}
+
+fn texts(arguments: &Arguments, group: &str) -> Vec<String> {
+    let shipped = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("benches/embedding/texts.jsonl");
+    let file = arguments.texts.clone().unwrap_or(shipped);
+    let text = std::fs::read_to_string(file).unwrap();
+    let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    rows.filter(|row| row["group"] == group)
+        .map(|row| row["text"].as_str().unwrap().to_string())
+        .collect()
+}
+
+fn embed(embedder: &OnnxEmbedder, texts: &[String]) -> Vec<Vec<f32>> {
+    texts
+        .chunks(CHUNK)
+        .flat_map(|chunk| embedder.embed(chunk, Role::Document))
+        .map(Result::unwrap)
+        .collect()
+}
+
+fn first(embedder: &OnnxEmbedder, arguments: &Arguments) -> Value {
+    let texts = texts(arguments, "batch");
+    let start = Instant::now();
+    embed(embedder, &texts[..1]);
+    json!({"first_s": start.elapsed().as_secs_f64()})
+}
+
+fn warm(embedder: &OnnxEmbedder, texts: &[String], arguments: &Arguments) -> Value {
+    embed(embedder, texts);
+    let times: Vec<f64> = (0..arguments.repeats)
+        .map(|_| {
+            let start = Instant::now();
+            embed(embedder, texts);
+            start.elapsed().as_secs_f64() * 1e3
+        })
+        .collect();
+    let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+    json!({"texts": texts.len(), "least_ms": least, "all_ms": times})
+}
+
+fn mixed(embedder: &OnnxEmbedder, arguments: &Arguments) -> Value {
+    let texts = texts(arguments, "mixed");
+    embed(embedder, &texts[..1]);
+    let start = Instant::now();
+    embed(embedder, &texts);
+    let seconds = start.elapsed().as_secs_f64();
+    json!({"texts": texts.len(), "seconds": seconds, "a_second": texts.len() as f64 / seconds})
+}
+
+fn vectors(embedder: &OnnxEmbedder, arguments: &Arguments) -> Value {
+    let texts = texts(arguments, "mixed");
+    let mut file = std::fs::File::create(arguments.out.as_ref().unwrap()).unwrap();
+    for vector in embed(embedder, &texts[..500]) {
+        let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
+        file.write_all(&bytes).unwrap();
+    }
+    json!({"texts": 500})
+}
+
+/// Largest resident memory of this process so far, in MB.
+fn peak_mb() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();
+    let kilobytes = line.split_whitespace().nth(1).and_then(|number| number.parse::<f64>().ok());
+    kilobytes.unwrap_or_default() / 1e3
+}

@@ -1,0 +1,100 @@
+//! One server a data folder, and the token by which its client knows it.
+
+use crate::error::{Error, ExitCode, Result};
+use crate::paths::{Paths, create_private};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// Held by the running server; released by the system when the process ends, however it does.
+pub struct ServeLock {
+    _file: File,
+}
+
+impl ServeLock {
+    /// Takes the lock; if a server runs already, that is an error of its own exit code.
+    pub fn take(paths: &Paths) -> Result<Self> {
+        let file = open(paths)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(TryLockError::WouldBlock) => {
+                Err(Error::new(ExitCode::Busy, "an embedding server runs already"))
+            }
+            Err(TryLockError::Error(error)) => Err(Error::io(&lock_file(paths), &error)),
+        }
+    }
+
+    /// Whether a server runs.
+    pub fn is_held(paths: &Paths) -> bool {
+        lock_file(paths).is_file() && Self::take(paths).is_err()
+    }
+}
+
+fn lock_file(paths: &Paths) -> PathBuf {
+    paths.data.join("serve.lock")
+}
+
+fn open(paths: &Paths) -> Result<File> {
+    create_private(&paths.data)?;
+    let path = lock_file(paths);
+    let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+    opened.map_err(|error| Error::io(&path, &error))
+}
+
+/// Starts `lifecycle serve` as a process of its own, unless one runs. Returns at once.
+pub fn start_detached(paths: &Paths) -> Result<bool> {
+    if ServeLock::is_held(paths) {
+        return Ok(false);
+    }
+    let program = std::env::current_exe()
+        .map_err(|error| Error::new(ExitCode::Failure, format!("own program: {error}")))?;
+    let mut command = Command::new(&program);
+    command.arg("serve").env("LIFECYCLE_INTERNAL", "1");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // A group of its own, so that Ctrl-C in the terminal that started it does not end it.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command.spawn().map(|_| true).map_err(|error| Error::io(&program, &error))
+}
+
+/// The secret that the server proves to know; made at the first use, readable by the owner alone.
+pub(super) fn token(paths: &Paths) -> Result<[u8; 32]> {
+    create_private(&paths.data)?;
+    let path = paths.data.join("serve.token");
+    let mut options = OpenOptions::new();
+    options.create_new(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(&path) {
+        Ok(mut file) => {
+            let token = random();
+            file.write_all(&token).map_err(|error| Error::io(&path, &error))?;
+            Ok(token)
+        }
+        Err(_) => read_token(&path),
+    }
+}
+
+/// The token, if a server ever ran here. A client never makes one: it must not write.
+pub(super) fn known_token(paths: &Paths) -> Option<[u8; 32]> {
+    read_token(&paths.data.join("serve.token")).ok()
+}
+
+fn read_token(path: &std::path::Path) -> Result<[u8; 32]> {
+    let mut token = [0; 32];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut token));
+    read.map(|()| token).map_err(|error| {
+        Error::io(path, &error).hint("remove the file; the next server makes a new one")
+    })
+}
+
+/// 32 bytes nobody can guess, from the seeds the standard library takes from the system.
+fn random() -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    for round in 0..8u64 {
+        hasher.update(&RandomState::new().hash_one(round).to_le_bytes());
+    }
+    *hasher.finalize().as_bytes()
+}
