@@ -16,6 +16,7 @@ mod mcp;
 mod model;
 mod output;
 mod report;
+mod route;
 mod run;
 mod schedule;
 mod search;
@@ -24,6 +25,7 @@ mod setup;
 pub(crate) mod show;
 mod status;
 mod undo;
+mod why;
 
 use crate::clock::Clock;
 use crate::config::{Layers, Settings};
@@ -80,6 +82,8 @@ enum Command {
     Schedule(schedule::ScheduleArgs),
     /// Run a tick, or show what one would do
     Run(run::RunArgs),
+    /// Write proven knowledge into config files (the route phase alone)
+    Route(route::RouteArgs),
     /// Perform a plan exactly as it was read
     Apply(apply::ApplyArgs),
     /// Take a tick back, files included
@@ -114,6 +118,8 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Show one entry with its sources, links, lines in files and history
     Show(show::ShowArgs),
+    /// Explain a line of a file (FILE:LINE) or an entry: sources, conversation, other places
+    Why(why::WhyArgs),
     /// Expire entries by hand; they can be restored
     Forget(entries::IdArgs),
     /// Bring expired entries back
@@ -183,6 +189,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::UninstallHooks(args) => init::uninstall_hooks(&session, &args),
         Command::Schedule(args) => schedule::run(&session, &args),
         Command::Run(args) => run::run(&session, &args),
+        Command::Route(args) => route::run(&session, &args),
         Command::Apply(args) => apply::run(&session, &args),
         Command::Undo(args) => undo::run(&session, &args),
         Command::Report(args) => report::run(&session, &args),
@@ -201,6 +208,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Model(args) => model::run(&session, &args),
         Command::Serve(args) => serve::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),
+        Command::Why(args) => why::run(&session, &args),
         Command::Forget(args) => entries::forget(&session, &args),
         Command::Restore(args) => entries::restore(&session, &args),
         Command::Protect(args) => entries::protect(&session, &args),
