@@ -16,6 +16,8 @@ mod embed_server;
 mod redaction;
 mod everyday;
 mod live;
+mod exchange;
+mod mcp;
 mod retrieval;
 mod route;
 mod support;
