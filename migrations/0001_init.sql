@@ -83,19 +83,30 @@ CREATE TABLE cluster (
   updated     INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Lines of config files that are ours, or that state what an entry of ours says.
+-- Lines of config files that are ours, or that state what an entry of ours says. A row outlives
+-- its entry, so that the line of a forgotten entry can still be taken out.
 CREATE TABLE route (
-  entry       INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
-  path        TEXT NOT NULL,
+  entry       INTEGER NOT NULL,                    -- entry.seq, which is never used twice
+  entry_id    TEXT NOT NULL,
+  path        TEXT NOT NULL,                       -- resolved
   section     TEXT NOT NULL,                       -- JSON array of headings, outermost first
   line        TEXT NOT NULL,
-  status      TEXT NOT NULL,                       -- written | known | withdrawn | edited | deleted
+  status      TEXT NOT NULL,                       -- written | known | withdrawn (by us) | deleted (by the user)
   score       REAL NOT NULL,
   runners_up  TEXT NOT NULL DEFAULT '[]',
   updated     INTEGER NOT NULL,
   PRIMARY KEY (entry, path)
 ) STRICT;
-CREATE INDEX route_path ON route (path);
+CREATE INDEX route_path ON route (path, status);
+
+-- Vectors of blocks of target files. Derived; rows that no tick used for long are dropped.
+CREATE TABLE section_vector (
+  descriptor  TEXT NOT NULL,
+  text_hash   TEXT NOT NULL,
+  data        BLOB NOT NULL,                       -- f32 little-endian, unit length
+  used        INTEGER NOT NULL,                    -- when it was last read
+  PRIMARY KEY (descriptor, text_hash)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tick (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -133,9 +144,10 @@ CREATE TABLE file_write (
   before_hash TEXT,
   after       BLOB,                                -- NULL: the file is removed
   after_hash  TEXT,
-  status      TEXT NOT NULL                        -- intent | done | conflict | undone
+  status      TEXT NOT NULL                        -- intent | done | refused | conflict | undone
 ) STRICT;
 CREATE INDEX file_write_tick ON file_write (tick);
+CREATE INDEX file_write_path ON file_write (path);
 
 -- One row a model request, opened before it is sent and closed after.
 CREATE TABLE call (
@@ -186,6 +198,55 @@ CREATE TABLE conversation (
   last_read   INTEGER NOT NULL,
   problem     TEXT NOT NULL DEFAULT ''
 ) STRICT;
+
+-- Longer texts that a person gave: searched like entries, never aged.
+CREATE TABLE document (
+  seq           INTEGER PRIMARY KEY AUTOINCREMENT,
+  id            TEXT NOT NULL UNIQUE,              -- 16 hex digits, from project and source
+  source        TEXT NOT NULL,                     -- URL, resolved path, or the name it was given
+  origin        TEXT NOT NULL,                     -- text | url | file
+  title         TEXT NOT NULL,
+  project       TEXT,
+  tags          TEXT NOT NULL DEFAULT '[]',        -- JSON array of words
+  text          TEXT NOT NULL,                     -- Markdown
+  content_hash  TEXT NOT NULL,
+  created       INTEGER NOT NULL,
+  updated       INTEGER NOT NULL
+) STRICT;
+-- A text that is known is not stored again.
+CREATE INDEX document_content ON document (content_hash);
+
+-- The pieces of a document that are embedded and found.
+CREATE TABLE chunk (
+  seq           INTEGER PRIMARY KEY AUTOINCREMENT,
+  document      INTEGER NOT NULL REFERENCES document (seq) ON DELETE CASCADE,
+  n             INTEGER NOT NULL,                  -- position in the document, from 0
+  heading       TEXT NOT NULL,                     -- headings above it, outermost first, joined by ' > '
+  text          TEXT NOT NULL,
+  UNIQUE (document, n)
+) STRICT;
+
+CREATE TABLE chunk_vector (
+  chunk       INTEGER NOT NULL REFERENCES chunk (seq) ON DELETE CASCADE,
+  descriptor  TEXT NOT NULL,
+  data        BLOB NOT NULL,                       -- f32 little-endian, unit length
+  PRIMARY KEY (descriptor, chunk)
+) STRICT;
+CREATE INDEX chunk_vector_chunk ON chunk_vector (chunk);
+
+-- Words of entries (rowid = seq * 2) and of chunks (rowid = seq * 2 + 1). The program cuts text into
+-- words itself (identifiers with their parts, paths, flags, pieces of CJK text), so this tokenizer
+-- only has to split at spaces.
+CREATE VIRTUAL TABLE term USING fts5 (
+  title, body, content = '', contentless_delete = 1, detail = full,
+  tokenize = "ascii tokenchars '_-./:+#@$'"
+);
+CREATE TRIGGER entry_term_gone AFTER DELETE ON entry BEGIN
+  DELETE FROM term WHERE rowid = old.seq * 2;
+END;
+CREATE TRIGGER chunk_term_gone AFTER DELETE ON chunk BEGIN
+  DELETE FROM term WHERE rowid = old.seq * 2 + 1;
+END;
 
 CREATE TABLE meta (
   key   TEXT PRIMARY KEY,

@@ -9,10 +9,14 @@ pub mod clock;
 pub mod config;
 pub mod embed;
 pub mod error;
+pub mod fault;
+pub mod model;
 pub mod paths;
 pub mod redact;
 pub mod report;
+pub mod search;
 pub mod store;
+pub mod targets;
 pub mod tick;
 
 pub use error::{Error, ExitCode, Result};

@@ -8,6 +8,7 @@ mod model;
 mod output;
 mod report;
 mod run;
+mod search;
 mod serve;
 mod setup;
 mod show;
@@ -63,6 +64,8 @@ enum Command {
     Status,
     /// List entries
     List(list::ListArgs),
+    /// Find entries and documents by meaning and by words
+    Search(search::SearchArgs),
     /// Embedding models: list, fetch, choose, calibrate
     Model(model::ModelArgs),
     /// Keep the embedding model in memory for ticks and searches
@@ -133,6 +136,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Status => status::run(&session),
         Command::List(args) => list::run(&session, &args),
         Command::Setup(args) => setup::run(&session, &args),
+        Command::Search(args) => search::run(&session, &args),
         Command::Model(args) => model::run(&session, &args),
         Command::Serve(args) => serve::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),

@@ -122,7 +122,7 @@ fn as_text(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> S
         );
     }
     line("embedding by", session.settings.embed.model.clone());
-    line("merging by", session.settings.consolidate.model.clone());
+    line("merging by", session.settings.consolidate.model.to_string());
     line("store", format!("{} ({} KiB in its folder)", session.paths.data.display(), bytes / 1024));
     escape_terminal(&out)
 }

@@ -2,7 +2,8 @@
 
 #![allow(missing_docs, reason = "each field is documented by the comment in config/default.toml")]
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// All settings of a run.
 #[derive(Clone, Debug, Deserialize)]
@@ -14,6 +15,7 @@ pub struct Settings {
     pub consolidate: ConsolidateSettings,
     pub route: RouteSettings,
     pub age: AgeSettings,
+    pub search: SearchSettings,
 }
 
 /// `[store]`
@@ -80,9 +82,101 @@ pub struct ConnectSettings {
 /// `[consolidate]`
 #[derive(Clone, Debug, Deserialize)]
 pub struct ConsolidateSettings {
-    pub model: String,
+    pub model: Names,
     pub min_cluster: usize,
     pub local_only: bool,
+    pub min_coverage: f64,
+    pub max_text_bytes: usize,
+    pub stuck_after: u32,
+    pub retry_minutes: u32,
+    pub stop_after_timeouts: u32,
+    pub keep_replies: bool,
+    pub reply_bytes: usize,
+    pub max_load: f64,
+    pub call: CallSettings,
+    #[serde(default)]
+    pub providers: BTreeMap<String, ProviderSettings>,
+}
+
+/// One name, or several in order of preference.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(untagged)]
+pub enum Names {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Names {
+    /// The names in order of preference.
+    pub fn list(&self) -> Vec<&str> {
+        match self {
+            Self::One(name) => vec![name.as_str()],
+            Self::Many(names) => names.iter().map(String::as_str).collect(),
+        }
+    }
+}
+
+impl From<&str> for Names {
+    fn from(name: &str) -> Self {
+        Self::One(name.to_string())
+    }
+}
+
+impl std::fmt::Display for Names {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.list().join(", "))
+    }
+}
+
+/// `[consolidate.call]`: what holds for every provider that does not say otherwise.
+#[derive(Clone, Debug, Deserialize)]
+pub struct CallSettings {
+    pub timeout_seconds: f64,
+    pub load_seconds: f64,
+    pub retries: u32,
+    pub backoff_seconds: f64,
+    pub max_tokens: u32,
+    pub max_tokens_limit: u32,
+    pub temperature: f64,
+    pub seed: i64,
+    pub context_tokens: u32,
+    pub max_prompt_tokens: u32,
+    pub keep_alive: String,
+    pub thinking: String,
+    pub per_minute: u32,
+    pub per_day: u32,
+    pub max_in_flight: usize,
+    pub rules_in: String,
+    pub schema: bool,
+}
+
+/// `[consolidate.providers.NAME]`
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderSettings {
+    pub kind: Option<String>,
+    pub url: Option<String>,
+    pub model: Option<String>,
+    pub hosted: Option<bool>,
+    pub key_env: Option<String>,
+    pub key_file: Option<String>,
+    pub timeout_seconds: Option<f64>,
+    pub load_seconds: Option<f64>,
+    pub retries: Option<u32>,
+    pub backoff_seconds: Option<f64>,
+    pub max_tokens: Option<u32>,
+    pub max_tokens_limit: Option<u32>,
+    pub temperature: Option<f64>,
+    pub seed: Option<i64>,
+    pub context_tokens: Option<u32>,
+    pub max_prompt_tokens: Option<u32>,
+    pub keep_alive: Option<String>,
+    pub thinking: Option<String>,
+    pub per_minute: Option<u32>,
+    pub per_day: Option<u32>,
+    pub max_in_flight: Option<usize>,
+    pub rules_in: Option<String>,
+    pub schema: Option<bool>,
 }
 
 /// `[route]`
@@ -91,6 +185,28 @@ pub struct RouteSettings {
     pub enabled: bool,
     pub floor: f32,
     pub margin: f32,
+    pub general: bool,
+    pub roots: Vec<String>,
+    pub deny: Vec<String>,
+    #[serde(default)]
+    pub targets: BTreeMap<String, TargetSettings>,
+}
+
+/// `[route.targets.NAME]`; what each field means stands in `config/targets.toml`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetSettings {
+    pub about: Option<String>,
+    pub paths: Option<Vec<String>>,
+    pub scope: Option<String>,
+    pub format: Option<String>,
+    pub key: Option<String>,
+    pub general: Option<bool>,
+    pub create: Option<bool>,
+    pub max_lines: Option<usize>,
+    pub max_bytes: Option<usize>,
+    pub chain: Option<bool>,
+    pub enabled: Option<bool>,
 }
 
 /// `[age]`
@@ -100,4 +216,17 @@ pub struct AgeSettings {
     pub max_reprieves: u32,
     pub max_expire_share: f64,
     pub max_expire_free: usize,
+}
+
+/// `[search]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct SearchSettings {
+    pub results: usize,
+    pub max_results: usize,
+    pub least_score: f64,
+    pub lexical_weight: f64,
+    pub candidates: usize,
+    pub whole_chars: usize,
+    pub snippet_chars: usize,
+    pub chunks_per_document: usize,
 }

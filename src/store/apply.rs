@@ -3,6 +3,7 @@
 //! [`apply`] is the only way in which entries, vectors, links and provenance change.
 
 use super::entries::{entry_by_id, seq_of};
+use super::fts::{Item, index_words};
 use crate::error::{Error, Result};
 use lifecycle_phases::{Entry, EntryId, Link, Requirement, State, Step};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
@@ -90,7 +91,9 @@ fn insert(tx: &Transaction<'_>, entry: &Entry, now: i64, reason: &str) -> Result
         entry.reprieves,
         entry.protected,
     ])?;
-    Ok(tx.last_insert_rowid())
+    let seq = tx.last_insert_rowid();
+    index_words(tx, Item::Entry(seq), entry.title.as_deref().unwrap_or(""), &entry.text)?;
+    Ok(seq)
 }
 
 fn delete(tx: &Transaction<'_>, id: &EntryId) -> Result<()> {

@@ -7,8 +7,13 @@
 mod apply;
 mod descriptors;
 mod entries;
+mod found;
+mod fts;
 mod journal;
+pub mod routes;
+
 mod overview;
+mod terms;
 
 pub use apply::{apply, check};
 pub use descriptors::{
@@ -18,15 +23,19 @@ pub use descriptors::{
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
 };
+pub use found::{Found, FoundChunk, coverage, for_each_vector, found, sources, successor};
+pub use fts::{Item, Scope, WordHit, index_words, rebuild_words, search_words};
 pub use journal::{
     StepRecord, TickRecord, TickStatus, begin_tick, finish_tick, latest_undoable, record_step,
     running_ticks, set_step_status, steps_of, tick, ticks,
 };
+pub use terms::{TERMS_VERSION, Term, query_terms, terms_of};
 
 pub use overview::{Overview, overview};
 
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
+use crate::fault;
 use crate::paths::{Paths, create_private};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use rusqlite_migration::{M, Migrations};
@@ -116,7 +125,9 @@ impl Store {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = work(&transaction)?;
+        fault::point("before commit");
         transaction.commit()?;
+        fault::point("after commit");
         Ok(value)
     }
 

@@ -156,12 +156,7 @@ impl<'a> Context<'a> {
         extra: impl FnOnce(&Transaction<'_>) -> Result<()>,
     ) -> Result<()> {
         let tick = if steps.is_empty() { None } else { Some(self.tick_id()?) };
-        for step in &mut steps {
-            if step.n == 0 {
-                step.n = self.next_n;
-            }
-            self.next_n = self.next_n.max(step.n) + 1;
-        }
+        self.number(&mut steps);
         let now = self.now();
         let refused = self.store.write(|tx| {
             let mut refused = Vec::new();
@@ -179,6 +174,18 @@ impl<'a> Context<'a> {
         steps.retain(|step| !refused.iter().any(|(n, ..)| *n == step.n));
         self.performed.extend(steps);
         Ok(())
+    }
+}
+
+impl Context<'_> {
+    /// Gives each step that has no number yet the next one.
+    pub(super) fn number(&mut self, steps: &mut [PlannedStep]) {
+        for step in steps {
+            if step.n == 0 {
+                step.n = self.next_n;
+            }
+            self.next_n = self.next_n.max(step.n) + 1;
+        }
     }
 }
 

@@ -8,8 +8,10 @@
 mod age;
 mod apply;
 mod context;
+mod files;
 mod lock;
 pub mod notes;
+mod route;
 mod run;
 pub mod serving;
 mod undo;

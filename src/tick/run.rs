@@ -69,6 +69,7 @@ fn tick(ctx: &mut Context<'_>, options: &RunOptions) -> Result<Run> {
 
 fn run_phase(ctx: &mut Context<'_>, phase: Phase, options: &RunOptions) -> Result<()> {
     match phase {
+        Phase::Route => super::route::run(ctx),
         Phase::Age => age::run(ctx, options.yes),
         _ => Ok(()),
     }
@@ -112,6 +113,7 @@ pub(super) fn finish(ctx: &mut Context<'_>) -> Result<ExitCode> {
 /// Picks up ticks that were killed. Steps on the store were atomic with their journal rows, so what
 /// is left to settle are file writes; whatever the killed tick did not reach is computed anew.
 pub(super) fn resume(ctx: &mut Context<'_>) -> Result<()> {
+    super::files::resume(ctx)?;
     for dead in store::running_ticks(ctx.store.reader())? {
         let note = Note {
             level: Level::Info,
@@ -147,11 +149,11 @@ pub fn parse_phases(names: &[String]) -> Result<Vec<Phase>> {
 }
 
 /// Performs the route steps of one plan: writes the files.
-pub(super) fn perform_routes(_ctx: &mut Context<'_>, _steps: Vec<PlannedStep>) -> Result<()> {
-    Ok(())
+pub(super) fn perform_routes(ctx: &mut Context<'_>, steps: Vec<PlannedStep>) -> Result<()> {
+    super::files::perform(ctx, steps)
 }
 
-/// Takes back what tick `_tick` wrote to files.
-pub(super) fn undo_files(_ctx: &mut Context<'_>, _tick: i64) -> Result<()> {
-    Ok(())
+/// Takes back what tick `tick` wrote to files.
+pub(super) fn undo_files(ctx: &mut Context<'_>, tick: i64) -> Result<()> {
+    super::files::undo(ctx, tick)
 }

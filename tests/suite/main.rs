@@ -5,7 +5,11 @@
 
 mod architecture;
 mod embed;
+mod embed_change;
 mod embed_pull;
 mod embed_serve;
 mod embed_server;
+mod retrieval;
+mod route;
 mod support;
+mod support_tests;

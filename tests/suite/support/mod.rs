@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub mod standin;
+
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};

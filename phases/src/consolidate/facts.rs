@@ -1,0 +1,466 @@
+//! What a text states that can be checked word by word: numbers with their units, dates,
+//! identifiers, paths, hashes, addresses, code spans, names. And the content words around them.
+
+use super::words::{is_stop, month, number_word, stem, unit};
+use regex::Regex;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// The kind of a fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FactKind {
+    /// A number, with its unit where one follows.
+    Number,
+    /// An ISO date, or a month with a year.
+    Date,
+    /// A name of code: inner capitals, digits among letters, underscores, dots, `::`.
+    Identifier,
+    /// A path with at least one slash.
+    Path,
+    /// Seven or more hex digits.
+    Hash,
+    /// A web address.
+    Url,
+    /// Text between backticks.
+    Code,
+    /// A capitalised word inside a sentence.
+    Name,
+}
+
+/// One checkable thing in a text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Fact {
+    /// What it is.
+    pub kind: FactKind,
+    /// The form in which it is compared: lower case, decimal point, no call brackets.
+    pub key: String,
+    /// Canonical unit of a number.
+    pub unit: Option<&'static str>,
+    /// As it stands in the text.
+    pub shown: String,
+}
+
+/// The facts and words of a text, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// In order of appearance.
+    pub facts: Vec<Fact>,
+    /// Stems of the content words.
+    pub words: BTreeSet<String>,
+    /// The text in lower case with single spaces, for literal look-ups.
+    pub flat: String,
+}
+
+static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r#"(?x)
+        (?P<url>[a-z][a-z0-9+.-]*://[^\s<>"'`)\]]+)
+      | `(?P<code>[^`\n]+)`
+      | (?P<date>\b\d{4}-\d{2}-\d{2}\b)(?:[T\ ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?Z?)?
+      | (?P<flag>(?:^|[\s("'])--?\p{L}[\p{L}\p{N}-]*)
+      | (?P<path>(?:~|\.{1,2}|[\p{L}\p{N}_.@+-]+)?(?:/[\p{L}\p{N}_.@%+*-]+)+/?)
+      | (?P<word>[\p{L}\p{N}_]+(?:(?:::|->|[.\-'’:,])[\p{L}\p{N}_]+)*(?:\(\))?)
+      | (?P<percent>%)
+      | (?P<stop>[.!?:;\n]+)
+        "#,
+    )
+    .expect("the pattern is valid")
+});
+
+impl Facts {
+    /// The facts of `text`.
+    pub fn of(text: &str) -> Self {
+        let mut scan = Scan { found: Self { flat: flat(text), ..Self::default() }, fresh: true };
+        let tokens: Vec<regex::Captures<'_>> = TOKEN.captures_iter(text).collect();
+        let mut i = 0;
+        while let Some(token) = tokens.get(i) {
+            let next = tokens.get(i + 1).map(|next| &next[0]);
+            i += scan.token(token, next);
+        }
+        scan.found
+    }
+
+    /// Facts that a merge must keep: all but dates, which come with every note anyway.
+    pub fn hard(&self) -> impl Iterator<Item = &Fact> {
+        self.facts.iter().filter(|fact| fact.kind != FactKind::Date)
+    }
+
+    /// Whether this text states `fact` in the same or an equivalent form.
+    pub fn states(&self, fact: &Fact) -> bool {
+        if self.facts.iter().any(|own| equivalent(own, fact)) {
+            return true;
+        }
+        match fact.kind {
+            FactKind::Number => fact.key.len() > 2 && self.parts_of(&fact.key),
+            FactKind::Date => self.dates_cover(&fact.key),
+            _ => contains_token(&self.flat, &fact.key),
+        }
+    }
+
+    /// Whether the content word with this stem occurs, in this or a close inflection.
+    pub fn says(&self, stem: &str) -> bool {
+        self.words.contains(stem)
+            || (stem.chars().count() >= 5 && self.words.iter().any(|own| near(own, stem)))
+    }
+
+    /// `14m20s` is stated by `14 min 20 s`.
+    fn parts_of(&self, composite: &str) -> bool {
+        let parts = duration_parts(composite);
+        parts.len() > 1
+            && parts.iter().all(|(number, unit)| {
+                self.facts.iter().any(|own| {
+                    own.kind == FactKind::Number
+                        && (own.key == *number
+                            || duration_parts(&own.key).contains(&(number.clone(), *unit)))
+                })
+            })
+    }
+
+    fn dates_cover(&self, key: &str) -> bool {
+        self.facts.iter().any(|own| {
+            own.kind == FactKind::Date && (own.key.starts_with(key) || own.key.ends_with(key))
+        })
+    }
+}
+
+/// Whether two facts state the same: same key and no contradiction of units; a path is stated by
+/// its own tail, a duration by its spelled form.
+fn equivalent(own: &Fact, other: &Fact) -> bool {
+    use FactKind::{Number, Path};
+    match (own.kind, other.kind) {
+        (Number, Number) => own.key == other.key && units_agree(own.unit, other.unit),
+        (Number, _) | (_, Number) => own.key == other.key,
+        (Path, _) | (_, Path) => {
+            own.key == other.key
+                || own.key.ends_with(&format!("/{}", other.key))
+                || other.key.ends_with(&format!("/{}", own.key))
+        }
+        _ => own.key == other.key,
+    }
+}
+
+fn units_agree(a: Option<&str>, b: Option<&str>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => a == b || matches!((a, b), ("m", "min") | ("min", "m")),
+        _ => true,
+    }
+}
+
+/// The text in lower case with single spaces and straight quotes.
+pub fn flat(text: &str) -> String {
+    crate::text::normalise(text).to_lowercase().replace('’', "'")
+}
+
+/// Whether `token` occurs in `flat` with no letter, digit or underscore touching it.
+pub fn contains_token(flat: &str, token: &str) -> bool {
+    if token.is_empty() {
+        return false;
+    }
+    let inner = |ch: char| ch.is_alphanumeric() || ch == '_';
+    flat.match_indices(token).any(|(at, _)| {
+        let before = flat[..at].chars().next_back();
+        let after = flat[at + token.len()..].chars().next();
+        let guard = |edge: Option<char>, own: Option<char>| {
+            !(own.is_some_and(inner) && edge.is_some_and(inner))
+        };
+        guard(before, token.chars().next()) && guard(after, token.chars().next_back())
+    })
+}
+
+/// Whether two stems are inflections of one word: five letters in common, at most three more.
+fn near(a: &str, b: &str) -> bool {
+    let common = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).count();
+    common >= 5 && a.chars().count().max(b.chars().count()) - common <= 3
+}
+
+/// `14m20s` as `[("14","m"), ("20","s")]`; empty where the text is no chain of numbers and units.
+pub fn duration_parts(text: &str) -> Vec<(String, &'static str)> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits =
+            rest.find(|ch: char| !(ch.is_ascii_digit() || ch == '.')).unwrap_or(rest.len());
+        let (number, tail) = rest.split_at(digits);
+        let letters = tail.find(|ch: char| !ch.is_alphabetic()).unwrap_or(tail.len());
+        let (suffix, tail) = tail.split_at(letters);
+        let known = if suffix == "m" { Some("min") } else { unit(suffix) };
+        match known {
+            Some(name) if !number.is_empty() => parts.push((number.to_string(), name)),
+            _ => return Vec::new(),
+        }
+        rest = tail;
+    }
+    parts
+}
+
+struct Scan {
+    found: Facts,
+    /// At the start of a sentence, where a capital names nothing.
+    fresh: bool,
+}
+
+impl Scan {
+    /// Takes a token; returns how many tokens it used.
+    fn token(&mut self, token: &regex::Captures<'_>, next: Option<&str>) -> usize {
+        let whole = token.get(0).map_or("", |found| found.as_str());
+        if token.name("stop").is_some() {
+            self.fresh = true;
+            return 1;
+        }
+        if token.name("percent").is_some() {
+            return 1;
+        }
+        let used = if token.name("url").is_some() {
+            self.push(FactKind::Url, whole.trim_end_matches(['.', ',', ';', ':']))
+        } else if let Some(code) = token.name("code") {
+            self.push(FactKind::Code, code.as_str())
+        } else if let Some(date) = token.name("date") {
+            self.push(FactKind::Date, date.as_str())
+        } else if token.name("flag").is_some() {
+            self.push(
+                FactKind::Identifier,
+                whole.trim_start_matches([' ', '\t', '\n', '(', '"', '\'']),
+            )
+        } else if let Some(path) = token.name("path") {
+            self.path(path.as_str())
+        } else {
+            self.word(whole, next)
+        };
+        self.fresh = false;
+        used
+    }
+
+    fn push(&mut self, kind: FactKind, shown: &str) -> usize {
+        self.add(kind, shown, None);
+        1
+    }
+
+    fn add(&mut self, kind: FactKind, shown: &str, unit: Option<&'static str>) {
+        let key = key_of(kind, shown);
+        if !key.is_empty() {
+            self.found.facts.push(Fact { kind, key, unit, shown: shown.to_string() });
+        }
+    }
+
+    /// `and/or` and `502/503/504` are words, `src/a.rs` and `/etc/x` are paths.
+    fn path(&mut self, text: &str) -> usize {
+        let text = text.trim_end_matches('.');
+        let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
+        let rooted = text.starts_with(['/', '~', '.']);
+        let numbers = parts.iter().all(|part| part.starts_with(|ch: char| ch.is_ascii_digit()));
+        let shaped = parts.len() > 2 || parts.iter().any(|part| part.contains(['.', '_']));
+        if !numbers && (rooted || shaped) {
+            return self.push(FactKind::Path, text);
+        }
+        for part in parts {
+            self.word(part, None);
+        }
+        1
+    }
+
+    fn word(&mut self, text: &str, next: Option<&str>) -> usize {
+        let text = elided(text.trim_end_matches("()"));
+        if text.starts_with(|ch: char| ch.is_ascii_digit()) {
+            return self.number(text, next);
+        }
+        if let Some(year) = Self::month_and_year(text, next) {
+            self.add(FactKind::Date, &year, None);
+            return 2;
+        }
+        if text.contains(',') {
+            for part in text.split(',') {
+                self.word(part, None);
+            }
+        } else if is_identifier(text) {
+            self.add(FactKind::Identifier, text, None);
+        } else {
+            self.plain(text);
+        }
+        1
+    }
+
+    /// `May 2026` as `2026-05`, `May 20` as `-05-20`.
+    fn month_and_year(text: &str, next: Option<&str>) -> Option<String> {
+        let number = month(&text.to_lowercase())?;
+        let next = next.filter(|next| next.chars().all(|ch| ch.is_ascii_digit()))?;
+        match next.len() {
+            4 if next.starts_with(['1', '2']) => Some(format!("{next}-{number:02}")),
+            1 | 2 => Some(format!("-{number:02}-{next:0>2}")),
+            _ => None,
+        }
+    }
+
+    fn plain(&mut self, text: &str) {
+        let first = text.chars().next().is_some_and(char::is_uppercase);
+        if first && !self.fresh && !is_stop(&text.to_lowercase()) {
+            self.add(FactKind::Name, text, None);
+        }
+        for part in text.split(['-', '\'', '’', ':']) {
+            let lower = part.to_lowercase();
+            if let Some(digits) = number_word(&lower) {
+                self.found.facts.push(Fact {
+                    kind: FactKind::Number,
+                    key: digits.to_string(),
+                    unit: None,
+                    shown: part.to_string(),
+                });
+            } else if !is_stop(&lower) {
+                self.found.words.insert(stem(&lower));
+            }
+        }
+    }
+
+    fn number(&mut self, text: &str, next: Option<&str>) -> usize {
+        if is_hash(text) {
+            return self.push(FactKind::Hash, text);
+        }
+        let digits = text
+            .find(|ch: char| !(ch.is_ascii_digit() || matches!(ch, '.' | ',')))
+            .unwrap_or(text.len());
+        let (number, suffix) = text.split_at(digits);
+        let day =
+            number.len() <= 2 && next.is_some_and(|next| month(&next.to_lowercase()).is_some());
+        if suffix.is_empty() && day {
+            return 1;
+        }
+        if suffix.is_empty() {
+            let following = next.and_then(|next| unit(&next.to_lowercase()));
+            self.add(FactKind::Number, number, following);
+            return if following.is_some() { 2 } else { 1 };
+        }
+        if let Some(name) = unit(&suffix.to_lowercase()) {
+            self.add(FactKind::Number, number, Some(name));
+        } else if let Some(noun) = suffix.strip_prefix('-') {
+            let name = unit(&noun.to_lowercase());
+            self.add(FactKind::Number, number, name);
+            self.plain(noun);
+        } else if duration_parts(&text.to_lowercase()).len() > 1 {
+            self.add(FactKind::Number, text, None);
+        } else {
+            self.add(FactKind::Identifier, text, None);
+        }
+        1
+    }
+}
+
+/// `l'index` without its article.
+fn elided(text: &str) -> &str {
+    match text.split_once(['\'', '’']) {
+        Some((article, rest)) if article.chars().count() <= 2 && rest.chars().count() > 1 => rest,
+        _ => text,
+    }
+}
+
+fn is_hash(text: &str) -> bool {
+    (7..=64).contains(&text.len())
+        && text.chars().all(|ch| matches!(ch, '0'..='9' | 'a'..='f'))
+        && text.chars().any(|ch| ch.is_ascii_digit())
+        && text.chars().any(|ch| ch.is_ascii_alphabetic())
+}
+
+/// Whether a word is a name of code rather than of language.
+fn is_identifier(text: &str) -> bool {
+    if matches!(text.to_lowercase().as_str(), "e.g" | "i.e" | "z.b" | "p.ex" | "d.h") {
+        return false;
+    }
+    if is_hash(text) || text.contains(['_', '.']) || text.contains("::") || text.contains("->") {
+        return true;
+    }
+    let chars: Vec<char> = text.chars().collect();
+    let digit = chars.iter().any(char::is_ascii_digit);
+    let letter = chars.iter().any(|ch| ch.is_alphabetic());
+    let inner_capital =
+        chars.windows(2).any(|pair| pair[0].is_lowercase() && pair[1].is_uppercase());
+    let capitals = chars.iter().filter(|ch| ch.is_uppercase()).count();
+    let all_capitals = capitals >= 2 && !chars.iter().any(|ch| ch.is_lowercase());
+    let hyphen_name = text.contains('-')
+        && text.split('-').filter(|part| part.starts_with(char::is_uppercase)).count() >= 2;
+    let joined = text.contains(':') && letter;
+    (digit && letter) || inner_capital || all_capitals || hyphen_name || joined
+}
+
+fn key_of(kind: FactKind, shown: &str) -> String {
+    let lower = flat(shown);
+    match kind {
+        FactKind::Number => number_key(&lower),
+        FactKind::Path => lower.trim_start_matches("./").trim_end_matches('/').to_string(),
+        FactKind::Identifier => lower.trim_end_matches("()").trim_end_matches('.').to_string(),
+        _ => lower,
+    }
+}
+
+/// `10,000` is `10000`, `2,8` is `2.8`, `5.` is `5`.
+fn number_key(text: &str) -> String {
+    let text = text.trim_end_matches(['.', ',']);
+    let groups: Vec<&str> = text.split(',').collect();
+    let thousands = groups.len() > 1
+        && (1..=3).contains(&groups[0].len())
+        && groups[0] != "0"
+        && groups[1..]
+            .iter()
+            .all(|group| group.len() == 3 && group.chars().all(|ch| ch.is_ascii_digit()));
+    if thousands { groups.concat() } else { text.replace(',', ".") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(text: &str) -> Vec<String> {
+        Facts::of(text).facts.into_iter().map(|fact| fact.key).collect()
+    }
+
+    #[test]
+    fn facts_of_ordinary_notes() {
+        assert_eq!(
+            keys(
+                "Fixed it in src/store/sqlite.rs: set PRAGMA busy_timeout=5000 in open_connection()."
+            ),
+            ["src/store/sqlite.rs", "pragma", "busy_timeout", "5000", "open_connection"]
+        );
+        assert_eq!(
+            keys(
+                "only on 502/503/504, backoff 200ms/400ms, commit 4be19d2, SEC-118 and -D warnings"
+            ),
+            ["502", "503", "504", "200", "400", "4be19d2", "sec-118", "-d"]
+        );
+        assert_eq!(keys("the and/or of client/server"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn numbers_are_compared_by_value_and_unit() {
+        let source = Facts::of("La page met 2,8 s, the job 14m20s, 10,000 rows, three attempts");
+        for stated in ["2.8 s", "14m20s", "14 min 20 s", "10000", "3 attempts"] {
+            let facts = Facts::of(stated);
+            assert!(
+                facts.facts.iter().all(|fact| {
+                    source.states(fact)
+                        || duration_parts("14m20s").iter().any(|(n, _)| *n == fact.key)
+                }),
+                "{stated}"
+            );
+        }
+        assert!(!source.states(&Facts::of("2.8 min").facts[0]));
+        assert!(!source.states(&Facts::of("4 attempts").facts[0]));
+    }
+
+    #[test]
+    fn a_duration_is_stated_by_its_spelled_form() {
+        let fact = Facts::of("14m20s").facts[0].clone();
+        assert!(Facts::of("it took 14 min 20 s").states(&fact));
+        assert!(!Facts::of("it took 14 min").states(&fact));
+    }
+
+    #[test]
+    fn a_month_with_a_year_is_a_date() {
+        assert!(Facts::of("on 2026-05-20").states(&Facts::of("in May 2026").facts[0]));
+        assert!(!Facts::of("on 2026-06-20").states(&Facts::of("in May 2026").facts[0]));
+    }
+
+    #[test]
+    fn a_file_is_stated_by_its_tail() {
+        let source = Facts::of("see src/http/client.ts");
+        assert!(source.states(&Facts::of("client.ts is wrong").facts[0]));
+        assert!(!source.states(&Facts::of("ent.ts is wrong").facts[0]));
+    }
+}

@@ -1,0 +1,424 @@
+//! The gates: what a text must pass before any source is retired for it. Each is a pure check of
+//! the text against its sources; none trusts the model that wrote it.
+
+use super::coverage::{capitals_are_grammar, denies};
+use super::facts::{FactKind, Facts, contains_token, duration_parts, flat};
+use super::note::Note;
+use super::sentences::sentences;
+use super::values::{Comparison, words};
+use super::words::{is_former, is_negation, is_stop, stem};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Why a text was refused; the name is the counter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refusal {
+    /// A number, name, path, … that is in no source.
+    InventedFact(String),
+    /// Too little of what the sources state; the share kept.
+    Lossy(f64),
+    /// A rule lost its "not".
+    NegationLost(String),
+    /// A rule got a "not".
+    NegationAdded(String),
+    /// A former value is stated as the current one.
+    StaleValue(String),
+    /// The current value is missing.
+    NewestMissing(String),
+    /// Words of the instructions, or talk about them.
+    LeakedRules(String),
+    /// A title that fits anything.
+    GenericTitle(String),
+    /// "The user …" where no user spoke.
+    BadAttribution,
+    /// Markup or JSON in the text.
+    Markup(String),
+    /// Fewer than two sources are covered.
+    SingleSource,
+    /// Longer than an entry may be (bytes).
+    TooLong(usize),
+}
+
+impl Refusal {
+    /// The counter's name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::InventedFact(_) => "invented_fact",
+            Self::Lossy(_) => "lossy_merge",
+            Self::NegationLost(_) => "negation_lost",
+            Self::NegationAdded(_) => "negation_added",
+            Self::StaleValue(_) => "stale_value",
+            Self::NewestMissing(_) => "newest_missing",
+            Self::LeakedRules(_) => "leaked_rules",
+            Self::GenericTitle(_) => "generic_title",
+            Self::BadAttribution => "bad_attribution",
+            Self::Markup(_) => "markup",
+            Self::SingleSource => "single_source",
+            Self::TooLong(_) => "too_long",
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        match self {
+            Self::InventedFact(what) => write!(f, ": \"{what}\" is in no source"),
+            Self::Lossy(share) => {
+                write!(f, ": keeps {:.0} % of what the sources state", share * 100.0)
+            }
+            Self::NegationLost(what) | Self::NegationAdded(what) => write!(f, ": \"{what}\""),
+            Self::StaleValue(what) => write!(f, ": states \"{what}\", which no longer holds"),
+            Self::NewestMissing(what) => write!(f, ": does not state \"{what}\""),
+            Self::LeakedRules(what) | Self::GenericTitle(what) | Self::Markup(what) => {
+                write!(f, ": \"{what}\"")
+            }
+            Self::TooLong(bytes) => write!(f, ": {bytes} bytes"),
+            Self::BadAttribution | Self::SingleSource => Ok(()),
+        }
+    }
+}
+
+/// A text under examination.
+pub struct Claim<'a> {
+    /// Heading.
+    pub title: &'a str,
+    /// The text as the model wrote it.
+    pub text: &'a str,
+    /// Every note of the cluster.
+    pub notes: &'a [Note],
+    /// Indices of the notes it is made of.
+    pub sources: &'a [usize],
+    /// What replaces what among the notes.
+    pub found: &'a Comparison,
+    /// The rules of the prompt.
+    pub rules: &'a str,
+}
+
+/// Every gate the claim does not pass, in a fixed order.
+pub fn refusals(claim: &Claim<'_>) -> Vec<Refusal> {
+    let facts = Facts::of(claim.text);
+    let mut found = Vec::new();
+    found.extend(invented(claim, &facts));
+    found.extend(negations(claim));
+    found.extend(values(claim, &facts));
+    found.extend(leaked(claim));
+    found.extend(generic_title(claim));
+    found.extend(attribution(claim));
+    found.extend(markup(claim));
+    found
+}
+
+/// General acronyms that name nothing in particular.
+const ACRONYMS: &[&str] =
+    &["api", "http", "https", "json", "ci", "sql", "url", "id", "ui", "cli", "os", "db", "ok"];
+
+/// Facts of the text or the title that no note states.
+fn invented(claim: &Claim<'_>, facts: &Facts) -> Option<Refusal> {
+    let names_count = !capitals_are_grammar(claim.notes);
+    let title = Facts::of(claim.title);
+    let of_title = title.facts.iter().filter(|fact| fact.kind != FactKind::Name);
+    facts
+        .facts
+        .iter()
+        .filter(|fact| fact.kind != FactKind::Name || names_count)
+        .chain(of_title)
+        .find(|fact| !ACRONYMS.contains(&fact.key.as_str()) && !known(claim.notes, fact))
+        .map(|fact| Refusal::InventedFact(fact.shown.clone()))
+}
+
+fn known(notes: &[Note], fact: &super::facts::Fact) -> bool {
+    notes.iter().any(|note| {
+        note.facts.states(fact)
+            || match fact.kind {
+                FactKind::Number => is_part(&note.facts, fact) || is_year(note, &fact.key),
+                FactKind::Date => note.day.starts_with(&fact.key) || note.day.ends_with(&fact.key),
+                FactKind::Name => note.facts.says(&stem(&fact.key)),
+                FactKind::Code => note.facts.flat.contains(&fact.key),
+                FactKind::Identifier => {
+                    note.facts.flat.contains(&fact.key.replace('-', " "))
+                        && !fact.key.chars().any(|ch| ch.is_ascii_digit())
+                }
+                _ => false,
+            }
+    })
+}
+
+/// `14 min` where a source says `14m20s`.
+fn is_part(source: &Facts, fact: &super::facts::Fact) -> bool {
+    source.facts.iter().any(|own| {
+        duration_parts(&own.key)
+            .iter()
+            .any(|(number, unit)| *number == fact.key && fact.unit.is_none_or(|u| u == *unit))
+    })
+}
+
+fn is_year(note: &Note, key: &str) -> bool {
+    key.len() == 4
+        && (note.day.starts_with(key)
+            || note.facts.facts.iter().any(|f| f.kind == FactKind::Date && f.key.starts_with(key)))
+}
+
+/// A clause with the stems that it speaks of.
+struct Clause {
+    text: String,
+    stems: BTreeSet<String>,
+}
+
+fn fine_clauses(text: &str) -> Vec<Clause> {
+    sentences(text)
+        .iter()
+        .flat_map(|sentence| {
+            sentence.split([';', ',', ':', '(', ')']).map(str::to_string).collect::<Vec<_>>()
+        })
+        .map(|text| Clause { stems: stems(&text), text })
+        .filter(|clause| clause.stems.len() >= 2)
+        .collect()
+}
+
+fn stems(text: &str) -> BTreeSet<String> {
+    words(text).iter().filter(|w| !is_stop(w) && !is_negation(w)).map(|w| stem(w)).collect()
+}
+
+/// Share of `a`'s stems that `b` has.
+#[allow(clippy::cast_precision_loss, reason = "counts of words are small")]
+fn share(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f64 {
+    if a.is_empty() { 0.0 } else { a.intersection(b).count() as f64 / a.len() as f64 }
+}
+
+/// Share of stems at which two clauses speak of the same.
+const SAME_CLAUSE: f64 = 0.75;
+
+fn negations(claim: &Claim<'_>) -> Option<Refusal> {
+    let own = fine_clauses(claim.text);
+    let own_whole = sentences(claim.text);
+    let current: Vec<Clause> = claim
+        .sources
+        .iter()
+        .flat_map(|&n| super::coverage::current(n, &claim.notes[n], claim.found))
+        .flat_map(|sentence| fine_clauses(&sentence.text))
+        .collect();
+    for source in current.iter().filter(|clause| denies(&clause.text)) {
+        let best = own.iter().max_by(|a, b| {
+            share(&source.stems, &a.stems).total_cmp(&share(&source.stems, &b.stems))
+        });
+        if let Some(best) = best
+            && share(&source.stems, &best.stems) >= SAME_CLAUSE
+            && !denied_around(&best.text, &own_whole)
+        {
+            return Some(Refusal::NegationLost(source.text.trim().to_string()));
+        }
+    }
+    own.iter().filter(|clause| denies(&clause.text)).find_map(|clause| {
+        let alike: Vec<&Clause> = current
+            .iter()
+            .filter(|source| share(&clause.stems, &source.stems) >= SAME_CLAUSE)
+            .collect();
+        let added = !alike.is_empty()
+            && alike.iter().all(|source| !negated_in_sources(claim, &source.text))
+            && !words(&clause.text)
+                .iter()
+                .any(|word| matches!(word.as_str(), "longer" | "anymore" | "plus"));
+        added.then(|| Refusal::NegationAdded(clause.text.trim().to_string()))
+    })
+}
+
+/// Whether the sentence that holds this clause denies anything.
+fn denied_around(clause: &str, whole: &[String]) -> bool {
+    whole
+        .iter()
+        .filter(|sentence| sentence.contains(clause))
+        .any(|sentence| words(sentence).iter().any(|word| is_negation(word)))
+}
+
+fn negated_in_sources(claim: &Claim<'_>, clause: &str) -> bool {
+    claim.notes.iter().flat_map(|note| &note.sentences).any(|sentence| {
+        sentence.text.contains(clause) && words(&sentence.text).iter().any(|word| is_negation(word))
+    })
+}
+
+/// Of two values for the same thing the newest is stated, and the older only as a former one.
+fn values(claim: &Claim<'_>, facts: &Facts) -> Vec<Refusal> {
+    let mut found = Vec::new();
+    for one in &claim.found.superseded {
+        let old = &one.old_value;
+        if let Some(new) = &one.new_value
+            && claim.sources.contains(&one.new_note)
+            && !facts.states(new)
+        {
+            found.push(Refusal::NewestMissing(new.shown.clone()));
+        }
+        let elsewhere = claim.notes.iter().enumerate().any(|(n, note)| {
+            super::coverage::current(n, note, claim.found)
+                .any(|sentence| sentence.facts.states(old) && !is_about_former(&sentence.text))
+        });
+        let stated = sentences(claim.text)
+            .into_iter()
+            .find(|sentence| Facts::of(sentence).states(old) && !is_about_former(sentence));
+        if let (Some(_), false) = (stated, elsewhere) {
+            found.push(Refusal::StaleValue(old.shown.clone()));
+        }
+    }
+    found
+}
+
+fn is_about_former(sentence: &str) -> bool {
+    words(sentence).iter().any(|word| is_former(word) || super::words::is_strict_negation(word))
+}
+
+/// Words in a row that a text may share with the rules by chance.
+const SHINGLE: usize = 6;
+/// Talk about the task instead of its result.
+const TALK: &[&str] = &[
+    "these notes",
+    "the notes",
+    "the provided notes",
+    "given notes",
+    "merged entry",
+    "merge the notes",
+    "merging notes",
+    "merge related notes",
+    "json object",
+    "as an ai",
+    "language model",
+    "i'm ready",
+    "i am ready",
+    "ces notes",
+    "les notes fournies",
+    "diese notizen",
+];
+
+fn leaked(claim: &Claim<'_>) -> Option<Refusal> {
+    let text = flat(&format!("{}\n{}", claim.title, claim.text));
+    let in_sources = |words: &str| claim.notes.iter().any(|note| note.facts.flat.contains(words));
+    if let Some(talk) = TALK.iter().find(|talk| text.contains(*talk) && !in_sources(talk)) {
+        return Some(Refusal::LeakedRules((*talk).to_string()));
+    }
+    let rules = words(claim.rules);
+    let own = format!(" {} ", words(&text).join(" "));
+    rules.windows(SHINGLE).map(|window| window.join(" ")).find_map(|shingle| {
+        let in_text = own.contains(&format!(" {shingle} "));
+        let in_notes =
+            || claim.notes.iter().any(|note| words(&note.entry.text).join(" ").contains(&shingle));
+        (in_text && !in_notes()).then_some(Refusal::LeakedRules(shingle))
+    })
+}
+
+/// Words that fit any title.
+const GENERIC: &[&str] = &[
+    "merge",
+    "merged",
+    "note",
+    "notes",
+    "session",
+    "recap",
+    "summary",
+    "overview",
+    "update",
+    "updates",
+    "project",
+    "entry",
+    "knowledge",
+    "information",
+    "info",
+    "details",
+    "general",
+    "various",
+    "title",
+    "untitled",
+    "several",
+    "related",
+    "important",
+    "facts",
+    "changes",
+    "résumé",
+    "récapitulatif",
+    "projet",
+    "zusammenfassung",
+    "projekt",
+    "notizen",
+    "software",
+    "development",
+    "work",
+    "log",
+    "memory",
+    "insight",
+    "decision",
+    "lasting",
+];
+
+/// A title needs one content word that is not generic and that the sources use. An empty title is
+/// replaced by code, which is no refusal.
+fn generic_title(claim: &Claim<'_>) -> Option<Refusal> {
+    if claim.title.trim().is_empty() {
+        return None;
+    }
+    let own = Facts::of(claim.title);
+    let stems: Vec<String> = words(claim.title)
+        .iter()
+        .filter(|word| !is_stop(word) && !GENERIC.contains(&word.as_str()))
+        .map(|word| stem(word))
+        .collect();
+    let used = stems.iter().any(|s| claim.notes.iter().any(|note| note.facts.says(s)))
+        || own.hard().any(|fact| known(claim.notes, fact))
+        || stems
+            .iter()
+            .any(|s| claim.notes.iter().any(|note| note.facts.flat.contains(s.as_str())));
+    (!used).then(|| Refusal::GenericTitle(claim.title.to_string()))
+}
+
+const USER: &[&str] = &[
+    "the user",
+    "user",
+    "l'utilisateur",
+    "l'utilisatrice",
+    "der nutzer",
+    "der benutzer",
+    "der anwender",
+];
+
+/// Whether a text speaks in the name of the user.
+pub fn speaks_of_user(text: &str) -> bool {
+    sentences(text).iter().any(|sentence| {
+        let sentence = flat(sentence);
+        USER.iter().any(|user| {
+            sentence.strip_prefix(user).is_some_and(|rest| rest.starts_with([' ', '\'']))
+        })
+    })
+}
+
+fn attribution(claim: &Claim<'_>) -> Option<Refusal> {
+    let by_user = claim.sources.iter().any(|&n| claim.notes[n].is_user());
+    let told = claim.notes.iter().any(|note| {
+        ["user", "users", "utilisateur", "nutzer", "benutzer"]
+            .iter()
+            .any(|word| contains_token(&note.facts.flat, word))
+    });
+    (!by_user && !told && speaks_of_user(claim.text)).then_some(Refusal::BadAttribution)
+}
+
+/// Traces of the wire in the text.
+const MARKUP: &[&str] = &[
+    "```",
+    "{\"",
+    "\"}",
+    "<think",
+    "</think",
+    "begin notes",
+    "end notes",
+    "<|",
+    "lifecycle:internal",
+    "lifecycle:begin",
+    "lifecycle:end",
+    "<lifecycle",
+];
+
+fn markup(claim: &Claim<'_>) -> Option<Refusal> {
+    let text = flat(&format!("{}\n{}", claim.title, claim.text));
+    MARKUP
+        .iter()
+        .find(|mark| {
+            text.contains(*mark) && !claim.notes.iter().any(|note| note.facts.flat.contains(*mark))
+        })
+        .map(|mark| Refusal::Markup((*mark).to_string()))
+}

@@ -1,0 +1,36 @@
+//! The consolidate phase: a cluster of three or more connected entries becomes proven knowledge.
+//!
+//! *Ask*: [`prepare`] orders the notes by time and finds what replaces what; contradictions that
+//! dates do not settle are set aside. [`Prepared::question`] is one prompt for one cluster;
+//! [`Prepared::sentence_texts`] is what extractive consolidation wants vectors of.
+//!
+//! *Decide*: [`decide()`] takes a model's reply, [`decide_extractive`] the vectors. Both put what
+//! they have through the same [`gates`]: nothing invented, enough kept, no rule turned around, no
+//! stale value, no leaked instruction. What a model left out is quoted from the sources word for
+//! word; decisions and thoughts are always quoted. A source that no result covers stays buffered,
+//! a cluster that passes no gate stays as it is, with the reason.
+
+pub mod coverage;
+mod decide;
+pub mod draft;
+pub mod extractive;
+pub mod facts;
+pub mod gates;
+pub mod json;
+pub mod note;
+pub mod prompt;
+pub mod reply;
+pub mod schema;
+pub mod sentences;
+pub mod values;
+pub mod words;
+
+pub use decide::{
+    Decision, Draft, Limits, Measures, Prepared, Rejection, decide, decide_extractive, prepare,
+};
+pub use note::Cluster;
+pub use prompt::Question;
+pub use reply::{Reply, ReplyError};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,397 @@
+//! Which statement of a cluster replaces which, and which contradict each other.
+//!
+//! Two clauses state *different values of the same thing* where they share their subject, the unit
+//! or counted noun, and the scope ("in winter", "per key"), and differ in the value. Then the newer
+//! one holds; without an order in time, and without a word that says which is the change, it is a
+//! conflict for people. A clause that says "moved from X to Y" or "X is no longer used" replaces
+//! older rules that still tell to use X. A sentence in the past tense is history, never stale.
+
+use super::facts::{Fact, FactKind, Facts, contains_token, flat};
+use super::note::Note;
+use super::sentences::clauses;
+use super::words::{is_change, is_negation, is_past, is_scope, is_stop, stem, unit};
+use regex::Regex;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// Share of the shorter subject that two clauses must have in common.
+const SAME_SUBJECT: f64 = 0.6;
+/// The same where the newer one says that something changed.
+const SAME_SUBJECT_CHANGED: f64 = 0.4;
+
+/// A statement that a newer one replaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Superseded {
+    /// Index of the older note.
+    pub old_note: usize,
+    /// Index of the sentence in it.
+    pub old_sentence: usize,
+    /// The value or term that no longer holds.
+    pub old_value: Fact,
+    /// Index of the newer note.
+    pub new_note: usize,
+    /// The value or term that holds; `None` where something was only given up.
+    pub new_value: Option<Fact>,
+}
+
+/// Two statements of which dates do not say which holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contradiction {
+    /// Index of the first note.
+    pub a: usize,
+    /// Index of the second note.
+    pub b: usize,
+    /// Both statements.
+    pub about: String,
+}
+
+/// What [`compare`] found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// Statements that no longer hold.
+    pub superseded: Vec<Superseded>,
+    /// Statements that contradict each other.
+    pub contradictions: Vec<Contradiction>,
+}
+
+impl Comparison {
+    /// Whether that sentence of that note states what no longer holds.
+    pub fn is_stale(&self, note: usize, sentence: usize) -> bool {
+        self.superseded.iter().any(|s| s.old_note == note && s.old_sentence == sentence)
+    }
+}
+
+/// A clause prepared for comparison.
+struct Clause {
+    note: usize,
+    sentence: usize,
+    text: String,
+    facts: Facts,
+    /// Stems of what it speaks of.
+    subject: BTreeSet<String>,
+    /// `preposition noun` pairs.
+    scope: BTreeSet<String>,
+    changed: bool,
+    past: bool,
+    negated: bool,
+}
+
+/// Compares every clause with every newer one.
+pub fn compare(notes: &[Note]) -> Comparison {
+    let clauses = all_clauses(notes);
+    let mut found = Comparison::default();
+    for (i, old) in clauses.iter().enumerate() {
+        for new in &clauses[i + 1..] {
+            if old.note != new.note {
+                pair(old, new, notes, &mut found);
+            }
+        }
+    }
+    for new in &clauses {
+        replacements(new, &clauses, notes, &mut found);
+    }
+    found
+}
+
+fn all_clauses(notes: &[Note]) -> Vec<Clause> {
+    let mut found = Vec::new();
+    for (n, note) in notes.iter().enumerate() {
+        for (s, sentence) in note.sentences.iter().enumerate() {
+            for text in clauses(&sentence.text) {
+                found.push(clause(n, s, text));
+            }
+        }
+    }
+    found
+}
+
+fn clause(note: usize, sentence: usize, text: &str) -> Clause {
+    let words: Vec<String> = words(text);
+    let facts = Facts::of(text);
+    let mut subject = facts.words.clone();
+    subject.extend(facts.facts.iter().filter(|f| is_thing(f.kind)).map(|f| stem(&f.key)));
+    Clause {
+        note,
+        sentence,
+        text: text.to_string(),
+        subject,
+        scope: scope(&words),
+        changed: words.iter().any(|word| is_change(word)),
+        past: words.iter().any(|word| is_past(word)),
+        negated: words.iter().any(|word| is_negation(word)),
+        facts,
+    }
+}
+
+fn is_thing(kind: FactKind) -> bool {
+    !matches!(kind, FactKind::Number | FactKind::Date)
+}
+
+/// Words in lower case, numbers included.
+pub fn words(text: &str) -> Vec<String> {
+    text.split(|ch: char| !(ch.is_alphanumeric() || matches!(ch, '_' | '-' | '\'' | '.')))
+        .map(|word| word.trim_matches(['.', '-', '\'']).to_lowercase())
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+fn scope(words: &[String]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (i, word) in words.iter().enumerate() {
+        if is_scope(word) {
+            let noun = words[i + 1..].iter().take(3).find(|word| !is_stop(word));
+            found.extend(noun.filter(|noun| unit(noun).is_none()).map(|noun| stem(noun)));
+        }
+    }
+    found
+}
+
+/// Two clauses of different notes, `old` the earlier one in order.
+fn pair(old: &Clause, new: &Clause, notes: &[Note], found: &mut Comparison) {
+    let shared = old.subject.intersection(&new.subject).count();
+    let least = old.subject.len().min(new.subject.len());
+    if shared == 0 || least == 0 {
+        return;
+    }
+    #[allow(clippy::cast_precision_loss, reason = "counts of words are small")]
+    let share = shared as f64 / least as f64;
+    let differ = values_differ(old, new, share, shared).or_else(|| denied(old, new));
+    let Some((old_value, new_value)) = differ else { return };
+    let ordered = notes[old.note].time < notes[new.note].time;
+    if ordered || (new.changed && !old.changed) {
+        found.superseded.push(superseded(old, new, old_value, new_value));
+    } else if old.changed && !new.changed {
+        if let Some(value) = new_value {
+            found.superseded.push(superseded(new, old, value, Some(old_value)));
+        }
+    } else {
+        found.contradictions.push(Contradiction {
+            a: old.note,
+            b: new.note,
+            about: format!("\"{}\" against \"{}\"", old.text, new.text),
+        });
+    }
+}
+
+fn superseded(old: &Clause, new: &Clause, old_value: Fact, new_value: Option<Fact>) -> Superseded {
+    Superseded {
+        old_note: old.note,
+        old_sentence: old.sentence,
+        old_value,
+        new_note: new.note,
+        new_value,
+    }
+}
+
+/// The values in which two clauses about the same thing differ.
+fn values_differ(
+    old: &Clause,
+    new: &Clause,
+    share: f64,
+    shared: usize,
+) -> Option<(Fact, Option<Fact>)> {
+    let needed = if new.changed { SAME_SUBJECT_CHANGED } else { SAME_SUBJECT };
+    let same_scope = old.scope == new.scope || (new.changed && old.scope.is_subset(&new.scope));
+    if share < needed || !same_scope || old.past || things_differ(old, new) {
+        return None;
+    }
+    if shared < 2 && old.subject.len() > 1 {
+        return None;
+    }
+    let old_values = numbers(old);
+    let new_values = numbers(new);
+    let (before, after) = old_values.iter().find_map(|a| {
+        let b = new_values.iter().find(|b| same_slot(old, a, new, b))?;
+        (a.key != b.key).then_some((a, b))
+    })?;
+    let restated = new.facts.states(before) || old.facts.states(after);
+    (!restated).then(|| ((*before).clone(), Some((*after).clone())))
+}
+
+fn numbers(clause: &Clause) -> Vec<&Fact> {
+    clause.facts.facts.iter().filter(|fact| fact.kind == FactKind::Number).collect()
+}
+
+/// Each names a thing that the other does not: then they speak of two things.
+fn things_differ(old: &Clause, new: &Clause) -> bool {
+    let alone = |a: &Clause, b: &Clause| {
+        a.facts.facts.iter().any(|fact| is_thing(fact.kind) && !b.facts.states(fact))
+    };
+    alone(old, new) && alone(new, old)
+}
+
+/// Whether two numbers fill the same place: the same unit or counted noun after them, and a common
+/// content word before them.
+fn same_slot(old: &Clause, a: &Fact, new: &Clause, b: &Fact) -> bool {
+    let (before_a, after_a) = around(&old.text, a);
+    let (before_b, after_b) = around(&new.text, b);
+    let led = before_a.iter().any(|word| before_b.contains(word));
+    let followed = match (a.unit, b.unit) {
+        (Some(x), Some(y)) => x == y,
+        (None, None) => after_a == after_b,
+        _ => false,
+    };
+    led && followed
+}
+
+/// Stems before a number, and the stem of the noun after it.
+fn around(text: &str, number: &Fact) -> (BTreeSet<String>, Option<String>) {
+    let (before, after) = text.split_once(number.shown.as_str()).unwrap_or((text, ""));
+    let before =
+        words(before).iter().filter(|word| !is_stop(word)).map(|word| stem(word)).collect();
+    let after = after.split(['.', ',', ';', ')']).next().unwrap_or("");
+    let noun = words(after).into_iter().next().filter(|word| !is_stop(word) && !is_scope(word));
+    (before, noun.map(|noun| stem(&noun)))
+}
+
+/// One states what the other denies, in nearly the same words.
+fn denied(old: &Clause, new: &Clause) -> Option<(Fact, Option<Fact>)> {
+    let shared = old.subject.intersection(&new.subject).count();
+    let all = old.subject.union(&new.subject).count();
+    let same = shared >= 2 && shared * 5 >= all * 4 && old.scope == new.scope;
+    if !same || old.negated == new.negated || old.past {
+        return None;
+    }
+    let whole =
+        Fact { kind: FactKind::Code, key: flat(&old.text), unit: None, shown: old.text.clone() };
+    Some((whole, None))
+}
+
+static REPLACES: LazyLock<[Regex; 5]> = LazyLock::new(|| {
+    let term = r"`?([\p{L}\p{N}_@./+-]*[\p{L}\p{N}_])`?";
+    [
+        format!(r"(?i)\b(?:moved|switched|migrated|changed|passés?|passé)\s+(?:from|de)\s+{term}\s+(?:to|à|vers)\s+{term}"),
+        format!(r"(?i)\b(?:replaced|remplacé|ersetzt)\s+(?:the\s+|le\s+|la\s+)?{term}\s+(?:by|with|par|durch)\s+(?:an?\s+|the\s+|un\s+|une\s+)?{term}"),
+        format!(r"(?i)\b{term}\s+(?:is|are|was|were)\s+(?:no longer used|not used any ?more|deprecated|given up|dropped|abandoned)"),
+        format!(r"(?i)\bno longer use[sd]?\s+{term}"),
+        format!(r"(?i)\buse[sd]?\s+{term}\s+instead of\s+{term}"),
+    ]
+    .map(|pattern| Regex::new(&pattern).expect("the pattern is valid"))
+});
+
+/// Older rules that still tell to use what this clause gave up.
+fn replacements(new: &Clause, clauses: &[Clause], notes: &[Note], found: &mut Comparison) {
+    for (old_term, new_term) in terms(&new.text) {
+        for old in clauses {
+            let earlier = notes[old.note].time <= notes[new.note].time && old.note != new.note;
+            let text = flat(&old.text);
+            let uses = contains_token(&text, &old_term)
+                && new_term.as_ref().is_none_or(|term| !contains_token(&text, term));
+            if earlier && uses && !old.past && !old.changed && !old.negated {
+                let fact = |term: &str| Fact {
+                    kind: FactKind::Name,
+                    key: term.to_string(),
+                    unit: None,
+                    shown: term.to_string(),
+                };
+                let entry = superseded(old, new, fact(&old_term), new_term.as_deref().map(fact));
+                if !found.is_stale(old.note, old.sentence) {
+                    found.superseded.push(entry);
+                }
+            }
+        }
+    }
+}
+
+/// `(given up, taken instead)` pairs that a clause names.
+fn terms(text: &str) -> Vec<(String, Option<String>)> {
+    let mut found: Vec<(String, Option<String>)> = Vec::new();
+    for (i, pattern) in REPLACES.iter().enumerate() {
+        for captures in pattern.captures_iter(text) {
+            let one = flat(&captures[1]);
+            let two = captures.get(2).map(|term| flat(term.as_str()));
+            let (old, new) = match (i, two) {
+                (4, Some(two)) => (two, Some(one)),
+                (_, two) => (one, two),
+            };
+            if !is_stop(&old) && !found.iter().any(|(known, _)| *known == old) {
+                found.push((old, new));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::note::{Cluster, notes};
+    use super::*;
+    use crate::entry::{Actor, Channel, Entry, Kind, Source};
+
+    fn of(texts: &[(&str, i64)]) -> (Vec<Note>, Comparison) {
+        let members = texts
+            .iter()
+            .map(|(text, created)| {
+                Entry::new(
+                    text,
+                    Kind::Insight,
+                    None,
+                    *created,
+                    Source::new(Channel::Cli, Actor::User),
+                )
+            })
+            .collect();
+        let notes = notes(&Cluster { members, ..Cluster::default() });
+        let comparison = compare(&notes);
+        (notes, comparison)
+    }
+
+    fn stale(texts: &[(&str, i64)]) -> Vec<String> {
+        let (notes, found) = of(texts);
+        found.superseded.iter().map(|s| notes[s.old_note].entry.text.clone()).collect()
+    }
+
+    #[test]
+    fn the_newer_of_two_values_holds() {
+        let texts = [
+            ("2026-05-01 The API rate limit is 60 requests per minute per key.", 0),
+            (
+                "2026-06-15 Rate limit raised to 120 requests per minute per key; header X-RateLimit-Remaining is returned.",
+                0,
+            ),
+        ];
+        assert_eq!(stale(&texts), [texts[0].0]);
+        assert_eq!(
+            stale(&[("The build timeout is 30 s", 1), ("The build timeout is 45 s", 2)]).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn another_scope_or_another_thing_is_no_update() {
+        for pair in [
+            ["Berth buffer is 25 m", "Berth buffer shrinks to 15 m in winter"],
+            ["api-1 listens on port 8080", "api-2 listens on port 8081"],
+            ["The job took 14m20s", "The job now takes 5m40s on a hit"],
+            ["Ines Falk is the release manager", "Ines Falk administers the repository"],
+        ] {
+            let (_, found) = of(&[(pair[0], 1), (pair[1], 2)]);
+            assert_eq!(found, Comparison::default(), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn without_an_order_in_time_it_is_a_contradiction() {
+        let (_, found) = of(&[("The build timeout is 30 s", 1), ("The build timeout is 45 s", 1)]);
+        assert_eq!((found.superseded.len(), found.contradictions.len()), (0, 1));
+    }
+
+    #[test]
+    fn what_was_given_up_is_stale() {
+        let texts = [
+            ("Install packages with npm", 1),
+            ("npm ci is what the pipeline runs", 2),
+            ("We moved from npm to pnpm; npm is no longer used", 3),
+        ];
+        assert_eq!(stale(&texts), [texts[0].0, texts[1].0]);
+    }
+
+    #[test]
+    fn a_denial_replaces_the_rule_it_denies() {
+        let texts = [
+            ("Use default exports in the web package", 1),
+            ("Do not use default exports in the web package", 2),
+        ];
+        assert_eq!(stale(&texts), [texts[0].0]);
+    }
+}

@@ -1,0 +1,118 @@
+//! Whether a file states a fact already, or something that contradicts it. By words alone: what is
+//! not plainly the same or plainly the opposite counts as something else.
+
+use super::tokens::words;
+use crate::text::normalise;
+use std::collections::BTreeSet;
+
+/// How a line of a file stands to a fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It states the fact.
+    States,
+    /// It says the same words with another number, name or a denial.
+    Contradicts,
+    /// It speaks of something else.
+    Other,
+}
+
+/// Least share of a fact's words that a line must hold to state it.
+const STATES: f32 = 0.9;
+/// Least overlap of words (Jaccard) for two lines to speak of the same thing.
+const SAME_SUBJECT: f32 = 0.6;
+
+const DENIALS: &[&str] = &[
+    "not", "never", "no", "without", "dont", "don't", "cannot", "can't", "avoid", "disable",
+    "disabled", "off",
+];
+
+/// How `line` stands to `fact`.
+pub fn standing(fact: &str, line: &str) -> Standing {
+    let (fact, line) = (plain(fact), plain(line));
+    if fact.is_empty() || line.is_empty() {
+        return Standing::Other;
+    }
+    if fact == line {
+        return Standing::States;
+    }
+    let (ours, theirs) = (Facts::of(&fact), Facts::of(&line));
+    let shared = ours.words.intersection(&theirs.words).count() as f32;
+    let all = ours.words.union(&theirs.words).count() as f32;
+    let same_values = ours.values == theirs.values && ours.denied == theirs.denied;
+    let holds = shared / (ours.words.len().max(1) as f32);
+    if same_values && ours.words.len() >= 3 && holds >= STATES && shared / all >= SAME_SUBJECT {
+        return Standing::States;
+    }
+    let overlap = shared / all.max(1.0);
+    let differs = ours.denied != theirs.denied
+        || (!ours.values.is_empty() && !theirs.values.is_empty() && ours.values != theirs.values);
+    if ours.words.len() >= 2 && overlap >= SAME_SUBJECT && differs {
+        return Standing::Contradicts;
+    }
+    Standing::Other
+}
+
+/// Whether `line` is what an edit of `ours` may have become: half of the words are the same.
+pub fn alike(ours: &str, line: &str) -> bool {
+    let (one, other): (BTreeSet<_>, BTreeSet<_>) =
+        (words(ours).into_iter().collect(), words(line).into_iter().collect());
+    let shared = one.intersection(&other).count();
+    shared > 0 && shared * 2 >= one.len().min(other.len())
+}
+
+struct Facts {
+    /// Stemmed words without numbers and denials.
+    words: BTreeSet<String>,
+    /// Numbers, versions, ports.
+    values: BTreeSet<String>,
+    denied: bool,
+}
+
+impl Facts {
+    fn of(text: &str) -> Self {
+        let is_value = |word: &str| word.chars().any(|ch| ch.is_ascii_digit());
+        let raw: Vec<String> = text
+            .split(|ch: char| ch.is_whitespace() || ",;:!?()[]{}\"`=<>".contains(ch))
+            .map(|word| word.trim_matches(['.', '\'', '*', '_']).to_lowercase())
+            .filter(|word| !word.is_empty())
+            .collect();
+        Self {
+            denied: raw.iter().any(|word| DENIALS.contains(&word.as_str())),
+            values: raw.iter().filter(|word| is_value(word)).cloned().collect(),
+            words: words(text)
+                .into_iter()
+                .filter(|word| !is_value(word) && !DENIALS.contains(&word.as_str()))
+                .collect(),
+        }
+    }
+}
+
+/// Without list marks, emphasis and closing punctuation.
+fn plain(text: &str) -> String {
+    let line = normalise(text);
+    let line = line.trim_start_matches(['-', '*', '+', '#', '>', ' ']);
+    line.replace("**", "").replace('`', "").trim_end_matches(['.', '!', ' ']).to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spelling_does_not_matter_and_values_do() {
+        let fact = "The dev server listens on port 5173.";
+        assert_eq!(standing(fact, "- **the dev server** listens on port `5173`"), Standing::States);
+        assert_eq!(standing(fact, "- Dev server: listens on port 5173"), Standing::States);
+        assert_eq!(standing(fact, "- The dev server listens on port 3000"), Standing::Contradicts);
+        assert_eq!(standing(fact, "- Run the tests with pnpm"), Standing::Other);
+    }
+
+    #[test]
+    fn a_denial_is_the_opposite() {
+        assert_eq!(
+            standing("Never commit to main directly", "- Commit to main directly"),
+            Standing::Contradicts
+        );
+        assert_eq!(standing("Use pnpm", "- Use pnpm"), Standing::States);
+    }
+}

@@ -1,0 +1,172 @@
+//! `lifecycle search`: finds entries and documents by meaning and by words.
+
+use super::{Session, escape_terminal, print_json, print_text};
+use crate::capture::project::project_of;
+use crate::embed::Embedder;
+use crate::error::{Error, ExitCode, Result};
+use crate::search::{self, Answer, Hit, Mode, Part, Query};
+use crate::store::{Found, Scope, Store};
+use crate::tick;
+use clap::Args;
+use lifecycle_phases::{Kind, State};
+use serde_json::{Value, json};
+
+/// Options of `search`.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lifecycle search \"which port does the API use\"
+  lifecycle search max_links --project ~/code/harbor --k 3
+  lifecycle search \"berth buffer\" --all --explain")]
+pub struct SearchArgs {
+    /// What to look for; every character is plain text
+    #[arg(required = true)]
+    query: Vec<String>,
+    #[command(flatten)]
+    scope: ScopeArgs,
+    /// The most results
+    #[arg(long, short, value_name = "N")]
+    k: Option<usize>,
+    /// Show how each score came about
+    #[arg(long)]
+    explain: bool,
+    /// Use words alone, or meaning alone
+    #[arg(long, value_enum)]
+    only: Option<Only>,
+}
+
+/// Options that say what is looked at.
+#[derive(Args)]
+pub struct ScopeArgs {
+    /// Only this project (its root folder)
+    #[arg(long)]
+    project: Option<String>,
+    /// Only entries of this kind
+    #[arg(long)]
+    kind: Option<String>,
+    /// Only entries in this state: buffered, proven, routed, merged, expired
+    #[arg(long)]
+    state: Option<String>,
+    /// Only documents with this tag; repeatable
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// Merged and expired entries too
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Only {
+    Words,
+    Meaning,
+}
+
+impl ScopeArgs {
+    /// The scope; an unknown word is an error.
+    pub fn scope(&self) -> Result<Scope> {
+        Ok(Scope {
+            project: self.project.as_deref().map(project_name),
+            kind: known(self.kind.as_deref(), Kind::parse, "kind")?,
+            state: known(self.state.as_deref(), State::parse, "state")?,
+            tags: self.tags.clone(),
+            all: self.all,
+        })
+    }
+}
+
+/// The name under which the project of a folder is stored; what is no folder is taken as a name.
+pub fn project_name(folder: &str) -> String {
+    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.into());
+    project_of(absolute).unwrap_or_else(|| folder.to_string())
+}
+
+fn known<T>(word: Option<&str>, parse: fn(&str) -> Option<T>, what: &str) -> Result<Option<T>> {
+    word.map(|word| parse(word).ok_or_else(|| Error::input(format!("`{word}` is not a {what}"))))
+        .transpose()
+}
+
+/// Prints what was found; notes go to standard error.
+pub fn run(session: &Session, args: &SearchArgs) -> Result<ExitCode> {
+    let store = Store::open(&session.paths, &session.settings)?;
+    let query = Query {
+        text: args.query.join(" "),
+        scope: args.scope.scope()?,
+        k: args.k.unwrap_or(session.settings.search.results),
+        mode: match args.only {
+            None => Mode::Hybrid,
+            Some(Only::Words) => Mode::Lexical,
+            Some(Only::Meaning) => Mode::Dense,
+        },
+    };
+    let embedder = tick::serving::open(store.reader(), &session.settings, &session.paths);
+    let embedder: Result<&dyn Embedder, &Error> = embedder.as_deref();
+    let answer = search::search(store.reader(), embedder, &session.settings.search, &query)?;
+    if session.global.json {
+        print_json(&answer_json(&answer, args.explain))?;
+    } else {
+        print(&answer, args.explain);
+    }
+    Ok(ExitCode::Success)
+}
+
+/// The answer as programs get it.
+pub fn answer_json(answer: &Answer, explain: bool) -> Value {
+    json!({
+        "results": answer.hits.iter().map(|hit| hit.as_json(explain)).collect::<Vec<_>>(),
+        "mode": answer.mode,
+        "notes": answer.notes,
+        "not_embedded": answer.not_embedded,
+    })
+}
+
+fn print(answer: &Answer, explain: bool) {
+    for note in &answer.notes {
+        eprintln!("note: {}", escape_terminal(note));
+    }
+    if answer.hits.is_empty() {
+        eprintln!("nothing was found");
+    }
+    for hit in &answer.hits {
+        print_text(&line_of(hit));
+        if explain {
+            print_text(&explained(hit));
+        }
+    }
+}
+
+fn line_of(hit: &Hit) -> String {
+    let (about, title) = match &hit.found {
+        Found::Entry(stored) => {
+            let entry = &stored.entry;
+            (format!("{:8}  {}", entry.state, entry.kind), entry.title.clone().unwrap_or_default())
+        }
+        Found::Chunk(chunk) => {
+            ("document".to_string(), format!("{}  {}", chunk.title, chunk.heading))
+        }
+    };
+    let id = hit.id();
+    let lives_on = match &hit.successor {
+        Some(successor) => format!("    lives on in {successor}\n"),
+        None => String::new(),
+    };
+    let text = escape_terminal(&hit.excerpt.text).replace('\n', "\n    ");
+    let title = if title.trim().is_empty() {
+        String::new()
+    } else {
+        format!("    {}\n", escape_terminal(title.trim()))
+    };
+    format!("{:.3}  {id}  {about}\n{title}    {text}\n{lives_on}", hit.explanation.score)
+}
+
+fn explained(hit: &Hit) -> String {
+    let part = |name: &str, part: Option<Part>| match part {
+        Some(Part { rank, raw, share }) => format!("{name} {share:.3} (rank {rank}, {raw:.3})"),
+        None => format!("{name} 0"),
+    };
+    let explanation = &hit.explanation;
+    format!(
+        "    = {} + {}; words: {}\n",
+        part("words", explanation.lexical),
+        part("meaning", explanation.dense),
+        escape_terminal(&hit.words.join(" "))
+    )
+}

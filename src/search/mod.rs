@@ -1,0 +1,162 @@
+//! Search over entries and documents: meaning and words, fused.
+//!
+//! - **dense**: the cosine of the query's vector with every stored vector in scope, an exact scan;
+//! - **lexical**: BM25 over words, identifiers and their parts ([`crate::store::search_words`]);
+//! - **fused**: a weighted sum of both scores, each on a scale of its own query ([`fuse`]).
+//!
+//! A search is a read: it writes nothing, starts no tick and counts no recall. It works by words
+//! alone where nothing is embedded or the model cannot be used, and then says so in
+//! [`Answer::notes`]. Filters act inside both parts, so `k` hits come back where there are `k`.
+
+mod dense;
+mod fuse;
+mod hit;
+mod snippet;
+
+pub use fuse::{Explanation, Part};
+pub use hit::Hit;
+pub use snippet::Excerpt;
+
+use crate::config::SearchSettings;
+use crate::embed::{Embedder, Role, embed_one};
+use crate::error::{Error, Result};
+use crate::store::{self, Item, Scope, Term};
+use rusqlite::Connection;
+use serde::Serialize;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// Words of the user; nothing in them is syntax.
+    pub text: String,
+    /// What is looked at.
+    pub scope: Scope,
+    /// The most hits that come back; capped by `search.max_results`.
+    pub k: usize,
+    /// Which parts take part.
+    pub mode: Mode,
+}
+
+/// Which parts of the search take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Meaning and words.
+    Hybrid,
+    /// Words alone.
+    Lexical,
+    /// Meaning alone.
+    Dense,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Best first.
+    pub hits: Vec<Hit>,
+    /// Which parts took part in the end.
+    pub mode: Mode,
+    /// What the reader should know, such as why meaning did not take part.
+    pub notes: Vec<String>,
+    /// Texts in scope that have no vector, where meaning takes part.
+    pub not_embedded: u64,
+}
+
+/// A candidate with its place in each part, before its text is read.
+#[derive(Clone, Debug)]
+pub struct Ranked {
+    /// What was found.
+    pub item: Item,
+    /// Its scores.
+    pub explanation: Explanation,
+}
+
+/// Searches. `embedder` is an error where the settings name no usable model; that, and any failure
+/// to embed the query, leads to a search by words with a note.
+pub fn search(
+    connection: &Connection,
+    embedder: Result<&dyn Embedder, &Error>,
+    settings: &SearchSettings,
+    query: &Query,
+) -> Result<Answer> {
+    if query.text.trim().is_empty() {
+        return Err(Error::input("the search is empty").hint("give some words to look for"));
+    }
+    let terms = store::query_terms(&query.text);
+    let mut answer =
+        Answer { hits: Vec::new(), mode: query.mode, notes: Vec::new(), not_embedded: 0 };
+    let vector = query_vector(connection, embedder, query, &mut answer)?;
+    let ranked = rank(connection, vector.as_ref(), settings, query, &terms)?;
+    answer.hits = hit::collect(connection, ranked, settings, query, &terms)?;
+    Ok(answer)
+}
+
+/// A query's vector and whose it is.
+struct QueryVector {
+    vector: Vec<f32>,
+    descriptor: String,
+    /// Mean cosine of unrelated texts under this model.
+    unrelated: f32,
+}
+
+/// The vector of the query, or `None` with the reason in the notes.
+fn query_vector(
+    connection: &Connection,
+    embedder: Result<&dyn Embedder, &Error>,
+    query: &Query,
+    answer: &mut Answer,
+) -> Result<Option<QueryVector>> {
+    if query.mode == Mode::Lexical {
+        return Ok(None);
+    }
+    let embedder = match embedder {
+        Ok(embedder) => embedder,
+        Err(error) => return Ok(by_words(answer, &error.message)),
+    };
+    let descriptor = embedder.descriptor().id();
+    let (total, embedded) = store::coverage(connection, &descriptor, &query.scope)?;
+    answer.not_embedded = total - embedded;
+    if embedded == 0 {
+        let why = if total == 0 { "nothing is in scope" } else { "nothing is embedded yet" };
+        return Ok(by_words(answer, why));
+    }
+    match embed_one(embedder, &query.text, Role::Query) {
+        Ok(vector) => {
+            let unrelated = embedder.descriptor().calibration.mean;
+            Ok(Some(QueryVector { vector, descriptor, unrelated }))
+        }
+        Err(error) => Ok(by_words(answer, &error.to_string())),
+    }
+}
+
+fn by_words(answer: &mut Answer, why: &str) -> Option<QueryVector> {
+    answer.mode = Mode::Lexical;
+    answer.notes.push(format!("searched by words only: {why}"));
+    None
+}
+
+/// Candidates of both parts, best first.
+fn rank(
+    connection: &Connection,
+    vector: Option<&QueryVector>,
+    settings: &SearchSettings,
+    query: &Query,
+    terms: &[Term],
+) -> Result<Vec<Ranked>> {
+    let lexical = match query.mode {
+        Mode::Dense if vector.is_some() => Vec::new(),
+        _ => store::search_words(connection, terms, &query.scope, settings.candidates)?,
+    };
+    let dense = match vector {
+        Some(query_vector) => dense::scan(
+            connection,
+            &query_vector.descriptor,
+            &query_vector.vector,
+            &query.scope,
+            settings.candidates,
+        )?,
+        None => Vec::new(),
+    };
+    let unrelated = vector.map_or(0.0, |vector| vector.unrelated);
+    Ok(fuse::fuse(&lexical, &dense, unrelated, settings.lexical_weight))
+}

@@ -1,0 +1,169 @@
+//! Search by words: the FTS5 table `term` over entries and chunks of documents.
+//!
+//! The table is derived: [`index_words`] fills it in the transaction that stores a text, triggers
+//! empty it, [`rebuild_words`] makes it anew. Its tokenizer only splits at spaces; [`super::terms`]
+//! decides what a word is.
+
+use super::terms::{Term, terms_of};
+use crate::error::Result;
+use lifecycle_phases::{Kind, State};
+use rusqlite::{Connection, Transaction, params};
+
+/// Something that can be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Item {
+    /// The entry of this key.
+    Entry(i64),
+    /// The chunk of this key.
+    Chunk(i64),
+}
+
+impl Item {
+    /// Its row in the table `term`.
+    pub fn rowid(self) -> i64 {
+        match self {
+            Self::Entry(seq) => seq * 2,
+            Self::Chunk(seq) => seq * 2 + 1,
+        }
+    }
+
+    /// What a row of the table `term` stands for.
+    pub fn of_rowid(rowid: i64) -> Self {
+        if rowid % 2 == 0 { Self::Entry(rowid / 2) } else { Self::Chunk(rowid / 2) }
+    }
+}
+
+/// What a search looks at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Only this project.
+    pub project: Option<String>,
+    /// Only entries of this kind.
+    pub kind: Option<Kind>,
+    /// Only entries in this state.
+    pub state: Option<State>,
+    /// Only documents that have all of these tags.
+    pub tags: Vec<String>,
+    /// Merged and expired entries too.
+    pub all: bool,
+}
+
+/// The condition on `entry e` under which an entry is looked at. A merged entry leaves search only
+/// where the entry it lives on in exists.
+pub(super) const ENTRY_IN_SCOPE: &str = "
+    (:project IS NULL OR e.project = :project) AND (:kind IS NULL OR e.kind = :kind)
+    AND (:state IS NULL OR e.state = :state) AND :tags = '[]'
+    AND (:all OR :state IS NOT NULL OR e.state IN ('buffered', 'proven', 'routed')
+        OR (e.state = 'merged'
+            AND NOT EXISTS (SELECT 1 FROM provenance v WHERE v.source = e.seq AND v.active)
+            AND NOT EXISTS (SELECT 1 FROM entry p
+                WHERE e.state_reason = 'merged into ' || p.id)))";
+
+/// The condition on `document d` under which its chunks are looked at.
+pub(super) const DOCUMENT_IN_SCOPE: &str = "
+    (:project IS NULL OR d.project = :project) AND :kind IS NULL AND :state IS NULL AND :all IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM json_each(:tags) w
+        WHERE w.value NOT IN (SELECT value FROM json_each(d.tags)))";
+
+/// Values of the named parameters of a scope.
+pub(super) struct ScopeValues {
+    project: Option<String>,
+    kind: Option<&'static str>,
+    state: Option<&'static str>,
+    tags: String,
+    all: bool,
+}
+
+impl ScopeValues {
+    pub(super) fn of(scope: &Scope) -> Self {
+        Self {
+            project: scope.project.clone(),
+            kind: scope.kind.map(Kind::as_str),
+            state: scope.state.map(State::as_str),
+            tags: serde_json::json!(scope.tags).to_string(),
+            all: scope.all,
+        }
+    }
+
+    pub(super) fn named(&self) -> [(&'static str, &dyn rusqlite::ToSql); 5] {
+        [
+            (":project", &self.project),
+            (":kind", &self.kind),
+            (":state", &self.state),
+            (":tags", &self.tags),
+            (":all", &self.all),
+        ]
+    }
+}
+
+/// A text found by words.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WordHit {
+    /// What was found.
+    pub item: Item,
+    /// BM25 (k1 1.2, b 0.75, as FTS5 computes it), larger is better.
+    pub score: f64,
+}
+
+/// Weight of a word in a title or heading beside one in the text.
+const TITLE_WEIGHT: f64 = 1.0;
+
+/// Puts the words of a stored text into the table.
+pub fn index_words(tx: &Transaction<'_>, item: Item, title: &str, text: &str) -> Result<()> {
+    let words = |text: &str| terms_of(text).join(" ");
+    tx.prepare_cached("INSERT INTO term (rowid, title, body) VALUES (?1, ?2, ?3)")?
+        .execute(params![item.rowid(), words(title), words(text)])?;
+    Ok(())
+}
+
+/// Makes the whole table anew from entries and chunks.
+pub fn rebuild_words(tx: &Transaction<'_>) -> Result<()> {
+    tx.execute_batch("INSERT INTO term (term) VALUES ('delete-all')")?;
+    let texts = "SELECT seq * 2, coalesce(title, ''), text FROM entry
+                 UNION ALL SELECT seq * 2 + 1, heading, text FROM chunk";
+    let mut statement = tx.prepare(texts)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (title, text): (String, String) = (row.get(1)?, row.get(2)?);
+        index_words(tx, Item::of_rowid(row.get(0)?), &title, &text)?;
+    }
+    Ok(())
+}
+
+/// The best `limit` texts that have any of `terms`, best first, equal ones newest first.
+pub fn search_words(
+    connection: &Connection,
+    terms: &[Term],
+    scope: &Scope,
+    limit: usize,
+) -> Result<Vec<WordHit>> {
+    if terms.is_empty() {
+        return Ok(Vec::new());
+    }
+    let sql = format!(
+        "SELECT t.rowid, -bm25(term, {TITLE_WEIGHT:?}, 1.0) AS score FROM term t
+         WHERE term MATCH :words AND CASE t.rowid % 2
+             WHEN 0 THEN EXISTS (SELECT 1 FROM entry e
+                 WHERE e.seq = t.rowid / 2 AND {ENTRY_IN_SCOPE})
+             ELSE EXISTS (SELECT 1 FROM chunk c JOIN document d ON d.seq = c.document
+                 WHERE c.seq = t.rowid / 2 AND {DOCUMENT_IN_SCOPE}) END
+         ORDER BY score DESC, t.rowid DESC LIMIT :limit"
+    );
+    let (words, limit) = (any_of(terms), i64::try_from(limit).unwrap_or(i64::MAX));
+    let values = ScopeValues::of(scope);
+    let mut named = values.named().to_vec();
+    named.extend([(":words", &words as &dyn rusqlite::ToSql), (":limit", &limit)]);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_map(named.as_slice(), |row| {
+        Ok(WordHit { item: Item::of_rowid(row.get(0)?), score: row.get(1)? })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// An FTS5 expression for any of the words; each is quoted, so nothing in it is syntax.
+fn any_of(terms: &[Term]) -> String {
+    let quoted = |term: &Term| {
+        format!("\"{}\"{}", term.word.replace('"', "\"\""), if term.prefix { " *" } else { "" })
+    };
+    terms.iter().map(quoted).collect::<Vec<_>>().join(" OR ")
+}

@@ -1,0 +1,143 @@
+//! The one door to users' files: read, write as a whole, remove.
+//!
+//! A write makes a temporary file beside the target, fills and syncs it, gives it the target's
+//! permissions and renames it over the target, then syncs the folder. Whatever fails leaves the old
+//! file whole and no temporary file behind. The caller passes the resolved path, so a symbolic link
+//! stays one. A hard link is broken, as with every write by rename.
+
+use std::fs::{File, Permissions};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Files above this size are not read (bytes): Claude Code's own limit for an instruction file.
+pub const MAX_BYTES: u64 = 4 << 20;
+
+/// BLAKE3 of `bytes`, 64 hex digits.
+pub fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+/// The file's bytes; `None` when there is no such file.
+///
+/// # Errors
+/// Whatever reading gives; a file above [`MAX_BYTES`] is one.
+pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+        Ok(meta) if meta.is_dir() => return Err(io::Error::other("is a folder")),
+        Ok(meta) if meta.len() > MAX_BYTES => {
+            return Err(io::Error::other(format!("is larger than {MAX_BYTES} bytes")));
+        }
+        Ok(_) => {}
+    }
+    std::fs::read(path).map(Some)
+}
+
+/// Whether a write could succeed: the file is not write-protected and the folder takes files.
+///
+/// # Errors
+/// The reason in words.
+pub fn writable(path: &Path) -> io::Result<()> {
+    if let Ok(meta) = std::fs::metadata(path)
+        && meta.permissions().readonly()
+    {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
+    }
+    match path.parent().map(std::fs::metadata) {
+        Some(Ok(meta)) if meta.permissions().readonly() => {
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, "the folder is read-only"))
+        }
+        Some(Ok(_)) => Ok(()),
+        Some(Err(error)) => Err(error),
+        None => Err(io::Error::other("it has no folder")),
+    }
+}
+
+/// Makes `bytes` the content of `path` if it still has `before` (hash; `None`: no file).
+///
+/// # Errors
+/// [`io::ErrorKind::AlreadyExists`] when the content is another one by now; else what writing gave.
+pub fn write(path: &Path, before: Option<&str>, bytes: &[u8]) -> io::Result<()> {
+    writable(path)?;
+    let folder = path.parent().ok_or_else(|| io::Error::other("it has no folder"))?;
+    let mut file =
+        tempfile::Builder::new().prefix(".lifecycle-").suffix(".tmp").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().set_permissions(permissions(path)?)?;
+    file.as_file().sync_all()?;
+    expect(path, before)?;
+    file.persist(path).map_err(|error| error.error)?;
+    sync_folder(folder)
+}
+
+/// Removes `path` if it still has `before`.
+///
+/// # Errors
+/// As [`write`].
+pub fn remove(path: &Path, before: &str) -> io::Result<()> {
+    expect(path, Some(before))?;
+    std::fs::remove_file(path)?;
+    path.parent().map_or(Ok(()), sync_folder)
+}
+
+fn expect(path: &Path, before: Option<&str>) -> io::Result<()> {
+    let now = read(path)?.map(|bytes| hash(&bytes));
+    if now.as_deref() == before {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "the file has changed meanwhile"))
+}
+
+fn permissions(path: &Path) -> io::Result<Permissions> {
+    match std::fs::metadata(path) {
+        Ok(meta) => Ok(meta.permissions()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => new_file_permissions(path),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(unix)]
+fn new_file_permissions(_path: &Path) -> io::Result<Permissions> {
+    Ok(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn new_file_permissions(path: &Path) -> io::Result<Permissions> {
+    let folder = path.parent().unwrap_or(path);
+    tempfile::NamedTempFile::new_in(folder)?.as_file().metadata().map(|meta| meta.permissions())
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_write_keeps_permissions_and_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("CLAUDE.md");
+        write(&path, None, b"one").unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        write(&path, Some(&hash(b"one")), b"two").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_changed_file_is_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("CLAUDE.md");
+        std::fs::write(&path, "theirs").unwrap();
+        let error = write(&path, Some(&hash(b"ours")), b"new").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

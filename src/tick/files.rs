@@ -1,0 +1,434 @@
+//! Route steps become files.
+//!
+//! The steps of one file are one write. The new bytes are a pure function of the old ones and of
+//! the steps, so a plan of which some steps are left out still gives exact bytes. Live, a write is
+//! recorded with both contents and the steps as intended, then done through `targets::door`, then
+//! closed; [`resume`] settles what a killed run left open. Dry, the bytes go to the overlay. A file
+//! whose content is not the one the steps were planned on is refused.
+
+use super::{Context, Level, Mode};
+use crate::error::{Error, Result};
+use crate::store::{self, StepRecord, routes};
+use crate::targets::{self, Change, Format, LineOp, door};
+use lifecycle_phases::{Phase, PlannedStep, Requirement, Route, RouteOp, State, Step};
+use std::path::{Path, PathBuf};
+
+/// The content of a file as this run sees it, an earlier step's effect included.
+pub fn current(ctx: &Context<'_>, path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    match ctx.overlay.get(path) {
+        Some(content) => Ok(content.clone()),
+        None => door::read(path),
+    }
+}
+
+/// The steps of one file.
+struct Group {
+    path: PathBuf,
+    steps: Vec<PlannedStep>,
+}
+
+/// Performs route steps, one write a file. What is refused is noted; the other files go on.
+pub fn perform(ctx: &mut Context<'_>, mut steps: Vec<PlannedStep>) -> Result<()> {
+    if steps.is_empty() {
+        return Ok(());
+    }
+    ctx.number(&mut steps);
+    if ctx.mode == Mode::Live && !ctx.settings.route.enabled {
+        return refuse(ctx, &steps, Path::new("every file"), "routing is off (route.enabled)");
+    }
+    for group in group(steps) {
+        perform_group(ctx, group)?;
+    }
+    Ok(())
+}
+
+fn group(steps: Vec<PlannedStep>) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for step in steps {
+        let Step::Route { route, .. } = &step.step else { continue };
+        let path = PathBuf::from(&route.path);
+        match groups.iter_mut().find(|group| group.path == path) {
+            Some(group) => group.steps.push(step),
+            None => groups.push(Group { path, steps: vec![step] }),
+        }
+    }
+    groups
+}
+
+fn perform_group(ctx: &mut Context<'_>, mut group: Group) -> Result<()> {
+    let before = match current(ctx, &group.path) {
+        Ok(before) => before,
+        Err(error) => return refuse(ctx, &group.steps, &group.path, &error.to_string()),
+    };
+    refuse_changed(ctx, &mut group, before.as_deref())?;
+    if group.steps.is_empty() {
+        return Ok(());
+    }
+    let after = match rendered(ctx, &group, before.as_deref()) {
+        Ok(after) => after,
+        Err(why) => return refuse(ctx, &group.steps, &group.path, &why),
+    };
+    if after == before {
+        return close(ctx, group.steps, None);
+    }
+    match ctx.mode {
+        Mode::DryRun => {
+            ctx.originals.entry(group.path.clone()).or_insert(before);
+            ctx.overlay.insert(group.path, after);
+            close(ctx, group.steps, None)
+        }
+        Mode::Live => write(ctx, group, before, after),
+    }
+}
+
+/// Takes out the steps whose requirements do not hold.
+fn refuse_changed(ctx: &mut Context<'_>, group: &mut Group, before: Option<&[u8]>) -> Result<()> {
+    let hash = before.map(door::hash);
+    let (mut kept, mut refused) = (Vec::new(), Vec::new());
+    for step in std::mem::take(&mut group.steps) {
+        match unmet(ctx, &step, hash.as_deref())? {
+            None => kept.push(step),
+            Some(why) => refused.push((step, why)),
+        }
+    }
+    for (step, why) in refused {
+        refuse(ctx, &[step], &group.path, &why)?;
+    }
+    group.steps = kept;
+    Ok(())
+}
+
+fn unmet(ctx: &Context<'_>, step: &PlannedStep, hash: Option<&str>) -> Result<Option<String>> {
+    for requirement in &step.requirements {
+        let why = match requirement {
+            Requirement::File { hash: wanted, .. } => (wanted.as_deref() != hash)
+                .then(|| "the file has changed since this was planned".to_string()),
+            other => store::check(ctx.store.reader(), other)?,
+        };
+        if why.is_some() {
+            return Ok(why);
+        }
+    }
+    Ok(None)
+}
+
+/// The new content; `None` removes the file: it is ours and nothing is left in it.
+fn rendered(
+    ctx: &Context<'_>,
+    group: &Group,
+    before: Option<&[u8]>,
+) -> Result<Option<Vec<u8>>, String> {
+    let ops: Vec<LineOp> = group.steps.iter().filter_map(|step| line_op(&step.step)).collect();
+    if ops.is_empty() {
+        return Ok(before.map(<[u8]>::to_vec));
+    }
+    let format = Format::of(&group.path).unwrap_or(Format::Markdown);
+    let base = before.unwrap_or_default();
+    let after = targets::render(format, base, &ops).map_err(|error| error.to_string())?;
+    let empty = after.iter().all(u8::is_ascii_whitespace);
+    let ours = routes::made_by_us(ctx.store.reader(), &group.path.to_string_lossy());
+    let removable = before.is_none() || ours.map_err(|error| error.message)?;
+    Ok(Some(after).filter(|_| !(empty && removable)))
+}
+
+/// The edit that a step asks for.
+pub fn line_op(step: &Step) -> Option<LineOp> {
+    let Step::Route { route, .. } = step else { return None };
+    let change = match &route.op {
+        RouteOp::Add => Change::Add,
+        RouteOp::Replace { old_line } => Change::Replace { old: old_line.clone() },
+        RouteOp::Withdraw => Change::Withdraw,
+        RouteOp::AlreadyKnown { .. } => return None,
+    };
+    Some(LineOp { section: route.section.clone(), line: route.line.clone(), change })
+}
+
+fn write(
+    ctx: &mut Context<'_>,
+    group: Group,
+    before: Option<Vec<u8>>,
+    after: Option<Vec<u8>>,
+) -> Result<()> {
+    if let Err(error) = door::writable(&group.path) {
+        return refuse(ctx, &group.steps, &group.path, &error.to_string());
+    }
+    let tick = ctx.tick_id()?;
+    let id = begin(ctx, tick, &group, before.as_deref(), after.as_deref())?;
+    match put(&group.path, before.as_deref(), after.as_deref()) {
+        Ok(()) => close(ctx, group.steps, Some(id)),
+        Err(error) => {
+            let why = error.to_string();
+            let steps: Vec<usize> = group.steps.iter().map(|step| step.n).collect();
+            ctx.store.write(|tx| {
+                routes::set_write(tx, id, "refused")?;
+                steps.iter().try_for_each(|n| store::set_step_status(tx, tick, *n, "refused", &why))
+            })?;
+            note_refusal(ctx, &group.path, &why);
+            Ok(())
+        }
+    }
+}
+
+fn begin(
+    ctx: &mut Context<'_>,
+    tick: i64,
+    group: &Group,
+    before: Option<&[u8]>,
+    after: Option<&[u8]>,
+) -> Result<i64> {
+    let path = group.path.to_string_lossy().into_owned();
+    let hashes = (before.map(door::hash), after.map(door::hash));
+    ctx.store.write(|tx| {
+        let id = routes::begin_write(
+            tx,
+            tick,
+            &path,
+            before.zip(hashes.0.as_deref()),
+            after.zip(hashes.1.as_deref()),
+        )?;
+        for step in &group.steps {
+            store::record_step(tx, tick, step, "intent", "")?;
+        }
+        Ok(id)
+    })
+}
+
+/// Writes or removes, provided the file still has `before`.
+fn put(path: &Path, before: Option<&[u8]>, after: Option<&[u8]>) -> std::io::Result<()> {
+    let expected = before.map(door::hash);
+    match (after, expected) {
+        (Some(after), expected) => door::write(path, expected.as_deref(), after),
+        (None, Some(expected)) => door::remove(path, &expected),
+        (None, None) => Ok(()),
+    }
+}
+
+/// The steps are done: rows, states and journal follow. `write` is the recorded write, if any.
+fn close(ctx: &mut Context<'_>, steps: Vec<PlannedStep>, write: Option<i64>) -> Result<()> {
+    let (tick, now) = (ctx.tick_id()?, ctx.now());
+    ctx.store.write(|tx| {
+        for step in &steps {
+            if let Step::Route { route, .. } = &step.step {
+                routes::settle(tx, route, now, &step.reason)?;
+            }
+            match write {
+                Some(_) => store::set_step_status(tx, tick, step.n, "done", "")?,
+                None => store::record_step(tx, tick, step, "done", "")?,
+            }
+        }
+        write.map_or(Ok(()), |id| routes::set_write(tx, id, "done"))
+    })?;
+    ctx.performed.extend(steps);
+    Ok(())
+}
+
+fn refuse(ctx: &mut Context<'_>, steps: &[PlannedStep], path: &Path, why: &str) -> Result<()> {
+    let tick = ctx.tick_id()?;
+    ctx.store.write(|tx| {
+        steps.iter().try_for_each(|step| store::record_step(tx, tick, step, "refused", why))
+    })?;
+    note_refusal(ctx, path, why);
+    Ok(())
+}
+
+fn note_refusal(ctx: &mut Context<'_>, path: &Path, why: &str) {
+    ctx.note(Level::Failed, Phase::Route, format!("{} was left alone: {why}", path.display()));
+}
+
+/// Settles writes that a killed run left open: done if the file has the content meant for it, done
+/// now if it still has the old one, else a conflict that is shown and left.
+pub fn resume(ctx: &mut Context<'_>) -> Result<()> {
+    for open in routes::open_writes(ctx.store.reader())? {
+        let path = PathBuf::from(&open.path);
+        let outcome = match door::read(&path) {
+            Ok(now) if now == open.after => Ok(()),
+            Ok(now) if now == open.before => {
+                put(&path, open.before.as_deref(), open.after.as_deref()).map_err(|e| e.to_string())
+            }
+            Ok(_) => Err("somebody changed it while the write was under way".to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        settle_open(ctx, &open, outcome.as_ref().err())?;
+        if let Err(why) = outcome {
+            note_refusal(ctx, &path, &why);
+        }
+    }
+    Ok(())
+}
+
+fn settle_open(
+    ctx: &mut Context<'_>,
+    open: &routes::FileWrite,
+    failed: Option<&String>,
+) -> Result<()> {
+    let intended: Vec<StepRecord> = store::steps_of(ctx.store.reader(), open.tick)?
+        .into_iter()
+        .filter(|record| record.status == "intent" && path_of(&record.planned) == Some(&open.path))
+        .collect();
+    let now = ctx.now();
+    ctx.store.write(|tx| {
+        for record in &intended {
+            let planned = &record.planned;
+            match (failed, &planned.step) {
+                (None, Step::Route { route, .. }) => {
+                    routes::settle(tx, route, now, &planned.reason)?;
+                    store::set_step_status(tx, open.tick, planned.n, "done", "")?;
+                }
+                (Some(why), _) => store::set_step_status(tx, open.tick, planned.n, "refused", why)?,
+                _ => {}
+            }
+        }
+        routes::set_write(tx, open.id, if failed.is_some() { "conflict" } else { "done" })
+    })
+}
+
+fn path_of(planned: &PlannedStep) -> Option<&String> {
+    match &planned.step {
+        Step::Route { route, .. } => Some(&route.path),
+        _ => None,
+    }
+}
+
+/// Takes back what tick `target` did to files: exact bytes where the file is as the tick left it,
+/// else our own lines where they are intact; what was edited since is shown and stays.
+pub fn undo(ctx: &mut Context<'_>, target: i64) -> Result<()> {
+    let done: Vec<StepRecord> = store::steps_of(ctx.store.reader(), target)?
+        .into_iter()
+        .filter(|record| record.status == "done" && path_of(&record.planned).is_some())
+        .collect();
+    let writes = routes::writes_of(ctx.store.reader(), target)?;
+    for write in &writes {
+        let steps: Vec<&StepRecord> = done
+            .iter()
+            .filter(|record| path_of(&record.planned) == Some(&write.path))
+            .filter(|record| line_op(&record.planned.step).is_some())
+            .collect();
+        undo_write(ctx, write, &steps)?;
+    }
+    let rest: Vec<&StepRecord> = done
+        .iter()
+        .filter(|record| {
+            let written = writes.iter().any(|write| path_of(&record.planned) == Some(&write.path));
+            !written || line_op(&record.planned.step).is_none()
+        })
+        .collect();
+    take_back_rows(ctx, target, &rest)
+}
+
+fn undo_write(
+    ctx: &mut Context<'_>,
+    write: &routes::FileWrite,
+    steps: &[&StepRecord],
+) -> Result<()> {
+    let path = PathBuf::from(&write.path);
+    let now = match door::read(&path) {
+        Ok(now) => now,
+        Err(error) => {
+            note_refusal(ctx, &path, &error.to_string());
+            return Ok(());
+        }
+    };
+    let (restored, undone) = if now == write.after {
+        (write.before.clone(), steps.to_vec())
+    } else {
+        without_our_lines(ctx, &path, now.as_deref(), steps)
+    };
+    if undone.is_empty() && restored == now {
+        return Ok(());
+    }
+    let inverse: Vec<PlannedStep> =
+        undone.iter().filter_map(|record| inverse(&record.planned)).collect();
+    record_restore(ctx, &path, now, restored, inverse)?;
+    ctx.store.write(|tx| routes::set_write(tx, write.id, "undone"))?;
+    take_back_rows(ctx, write.tick, &undone)
+}
+
+/// The content with the intact lines of `steps` taken back, and which steps those are.
+fn without_our_lines<'a>(
+    ctx: &mut Context<'_>,
+    path: &Path,
+    now: Option<&[u8]>,
+    steps: &[&'a StepRecord],
+) -> (Option<Vec<u8>>, Vec<&'a StepRecord>) {
+    let Some(now) = now else {
+        note_refusal(ctx, path, "somebody removed it since");
+        return (None, Vec::new());
+    };
+    let format = Format::of(path).unwrap_or(Format::Markdown);
+    let (mut bytes, mut undone) = (now.to_vec(), Vec::new());
+    for record in steps.iter().rev() {
+        let Some(op) = inverse(&record.planned).as_ref().and_then(|step| line_op(&step.step))
+        else {
+            continue;
+        };
+        let next = targets::render(format, &bytes, std::slice::from_ref(&op));
+        match next {
+            Ok(next) if next != bytes => {
+                bytes = next;
+                undone.push(*record);
+            }
+            outcome => {
+                let why = outcome.err().map_or_else(
+                    || format!("the line `{}` was edited since", op.line),
+                    |error| error.to_string(),
+                );
+                note_refusal(ctx, path, &why);
+            }
+        }
+    }
+    (Some(bytes), undone)
+}
+
+fn inverse(planned: &PlannedStep) -> Option<PlannedStep> {
+    let Step::Route { route, from } = &planned.step else { return None };
+    let (op, line) = match &route.op {
+        RouteOp::Add => (RouteOp::Withdraw, route.line.clone()),
+        RouteOp::Withdraw => (RouteOp::Add, route.line.clone()),
+        RouteOp::Replace { old_line } => {
+            (RouteOp::Replace { old_line: route.line.clone() }, old_line.clone())
+        }
+        RouteOp::AlreadyKnown { .. } => return None,
+    };
+    let from = if *from == State::Proven { State::Routed } else { *from };
+    let step = Step::Route { route: Route { op, line, ..route.clone() }, from };
+    let mut step = PlannedStep::new(planned.phase, step, format!("undo of step {}", planned.n));
+    step.requirements.clear();
+    Some(step)
+}
+
+/// Writes the restored content as a recorded write of the undoing tick.
+fn record_restore(
+    ctx: &mut Context<'_>,
+    path: &Path,
+    before: Option<Vec<u8>>,
+    after: Option<Vec<u8>>,
+    mut steps: Vec<PlannedStep>,
+) -> Result<()> {
+    ctx.number(&mut steps);
+    let tick = ctx.tick_id()?;
+    let group = Group { path: path.to_path_buf(), steps };
+    let id = begin(ctx, tick, &group, before.as_deref(), after.as_deref())?;
+    put(path, before.as_deref(), after.as_deref()).map_err(|error| Error::io(path, &error))?;
+    ctx.store.write(|tx| {
+        for step in &group.steps {
+            store::set_step_status(tx, tick, step.n, "done", "")?;
+        }
+        routes::set_write(tx, id, "done")
+    })?;
+    ctx.performed.extend(group.steps);
+    Ok(())
+}
+
+fn take_back_rows(ctx: &mut Context<'_>, tick: i64, undone: &[&StepRecord]) -> Result<()> {
+    let (now, by) = (ctx.now(), ctx.tick_id()?);
+    ctx.store.write(|tx| {
+        for record in undone.iter().rev() {
+            if let Step::Route { route, from } = &record.planned.step {
+                routes::unsettle(tx, route, *from, now)?;
+            }
+            let detail = format!("by tick {by}");
+            store::set_step_status(tx, tick, record.planned.n, "undone", &detail)?;
+        }
+        Ok(())
+    })
+}

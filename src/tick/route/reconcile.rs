@@ -1,0 +1,178 @@
+//! What users did to our lines, and knowledge that is withdrawn.
+
+use super::super::{Context, Level, files};
+use super::short;
+use crate::error::Result;
+use crate::store::{self, routes, routes::RouteRow};
+use crate::targets::{self, Format, Item, door, item_line};
+use lifecycle_phases::route::known::alike;
+use lifecycle_phases::{
+    Actor, Channel, Entry, Kind, Phase, PlannedStep, Requirement, Route, RouteOp, Source, State,
+    Step,
+};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Compares every file that holds lines of ours with what we know of it.
+pub fn run(ctx: &mut Context<'_>) -> Result<()> {
+    let mut by_path: BTreeMap<String, Vec<RouteRow>> = BTreeMap::new();
+    for row in routes::written(ctx.store.reader())? {
+        by_path.entry(row.path.clone()).or_default().push(row);
+    }
+    for (path, rows) in by_path {
+        if let Err(why) = file(ctx, Path::new(&path), &rows)? {
+            ctx.note(Level::Failed, Phase::Route, format!("{path} is left alone: {why}"));
+        }
+    }
+    Ok(())
+}
+
+/// The outer error is the store's, the inner one a reason to leave this file alone.
+fn file(ctx: &mut Context<'_>, path: &Path, rows: &[RouteRow]) -> Result<Result<(), String>> {
+    let bytes = match files::current(ctx, path) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) if path.parent().is_some_and(Path::is_dir) => Vec::new(),
+        Ok(None) => return Ok(Ok(())),
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    let format = Format::of(path).unwrap_or(Format::Markdown);
+    let key = rows.first().map_or_else(Vec::new, |row| row.section.clone());
+    let sections = match targets::survey(format, &bytes, &key) {
+        Ok(sections) => sections,
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    let items: Vec<&Item> = sections.iter().flat_map(|section| &section.items).collect();
+    let surplus: Vec<&Item> = sections.iter().flat_map(|section| &section.surplus).collect();
+    let (standing, missing): (Vec<&RouteRow>, Vec<&RouteRow>) =
+        rows.iter().partition(|row| items.iter().any(|item| item.text == row.line));
+    let mut unknown = match format {
+        Format::Markdown => unknown(ctx, path, items.iter().chain(&surplus).copied())?,
+        _ => Vec::new(),
+    };
+    let mut steps = Vec::new();
+    for row in missing {
+        steps.push(lost(ctx, row, &bytes, &mut unknown)?);
+    }
+    steps.extend(admit(ctx, path, rows, &unknown)?);
+    for row in standing {
+        if routes::is_withdrawn(ctx.store.reader(), row)? {
+            steps.push(withdraw(ctx, row, &bytes)?);
+        }
+    }
+    let (edits, entries): (Vec<_>, Vec<_>) =
+        steps.into_iter().partition(|step| matches!(step.step, Step::Route { .. }));
+    ctx.perform(entries)?;
+    files::perform(ctx, edits)?;
+    Ok(Ok(()))
+}
+
+/// Lines in our block that we never wrote.
+fn unknown<'a>(
+    ctx: &Context<'_>,
+    path: &Path,
+    items: impl Iterator<Item = &'a Item>,
+) -> Result<Vec<String>> {
+    let ours = routes::of_path(ctx.store.reader(), &path.to_string_lossy())?;
+    let mut found: Vec<String> = items
+        .filter(|item| !ours.iter().any(|row| row.line == item.text))
+        .map(|item| item.text.clone())
+        .collect();
+    found.dedup();
+    Ok(found)
+}
+
+/// A line of ours that is not there any more: edited if a line like it stands in the block now,
+/// else deleted. Either way it is the user's word, and it is not written again.
+fn lost(
+    ctx: &mut Context<'_>,
+    row: &RouteRow,
+    bytes: &[u8],
+    unknown: &mut [String],
+) -> Result<PlannedStep> {
+    let edited = unknown.iter().find(|line| alike(&row.line, line));
+    let reason = match edited {
+        Some(line) => format!("you edited the line; it stays as “{}”", short(line)),
+        None => "you deleted the line; it is not written again".to_string(),
+    };
+    ctx.note(Level::Info, Phase::Route, format!("{}: {reason}", row.path));
+    withdraw_step(ctx, row, bytes, reason)
+}
+
+/// Lines of the user's come in as entries of theirs.
+fn admit(
+    ctx: &Context<'_>,
+    path: &Path,
+    rows: &[RouteRow],
+    unknown: &[String],
+) -> Result<Vec<PlannedStep>> {
+    let reader = ctx.store.reader();
+    let mut project = None;
+    for row in rows {
+        project = project
+            .or(store::entry_by_id(reader, &row.entry)?.and_then(|stored| stored.entry.project));
+    }
+    let mut steps = Vec::new();
+    for line in unknown {
+        let mut source = Source::new(Channel::Scan, Actor::User);
+        source.path = Some(path.to_string_lossy().into_owned());
+        let entry = Entry::new(line, Kind::Insight, project.clone(), ctx.now(), source);
+        if store::entry_by_id(reader, &entry.id)?.is_none() {
+            let step = Step::Admit { entry: Box::new(entry) };
+            steps.push(PlannedStep::new(Phase::Route, step, "you wrote it into our block"));
+        }
+    }
+    Ok(steps)
+}
+
+/// The line of an entry that is gone or lives on elsewhere: replaced by its successor's, or out.
+fn withdraw(ctx: &Context<'_>, row: &RouteRow, bytes: &[u8]) -> Result<PlannedStep> {
+    let reader = ctx.store.reader();
+    let next = routes::successor(reader, &row.entry)?;
+    let next = next.map(|id| store::entry_by_id(reader, &id)).transpose()?.flatten();
+    if let Some(next) = next.filter(|next| next.entry.state == State::Proven) {
+        let route = Route {
+            entry: next.entry.id.clone(),
+            path: row.path.clone(),
+            section: row.section.clone(),
+            line: item_line(&next.entry.text),
+            op: RouteOp::Replace { old_line: row.line.clone() },
+            score: row.score,
+            runners_up: row.runners_up.clone(),
+        };
+        let step = Step::Route { route, from: next.entry.state };
+        let reason = format!("replaces the line of {}", row.entry);
+        return Ok(PlannedStep::new(Phase::Route, step, reason).requiring(requirement(row, bytes)));
+    }
+    withdraw_step(ctx, row, bytes, "the entry was withdrawn".to_string())
+}
+
+fn withdraw_step(
+    ctx: &Context<'_>,
+    row: &RouteRow,
+    bytes: &[u8],
+    reason: String,
+) -> Result<PlannedStep> {
+    let stored = store::entry_by_id(ctx.store.reader(), &row.entry)?;
+    let from = stored.as_ref().map_or(State::Expired, |stored| stored.entry.state);
+    let route = Route {
+        entry: row.entry.clone(),
+        path: row.path.clone(),
+        section: row.section.clone(),
+        line: row.line.clone(),
+        op: RouteOp::Withdraw,
+        score: row.score,
+        runners_up: row.runners_up.clone(),
+    };
+    let mut step = PlannedStep::new(Phase::Route, Step::Route { route, from }, reason);
+    if stored.is_none() {
+        // A forgotten entry has no state to require; its line still has to go.
+        step.requirements.clear();
+    }
+    Ok(step.requiring(requirement(row, bytes)))
+}
+
+fn requirement(row: &RouteRow, bytes: &[u8]) -> Requirement {
+    let path = PathBuf::from(&row.path);
+    let exists = path.exists() || !bytes.is_empty();
+    Requirement::File { path: row.path.clone(), hash: exists.then(|| door::hash(bytes)) }
+}
