@@ -1,48 +1,25 @@
 //! From one model to the next, and a scale measured on the user's own entries.
 
-use crate::embed::models_folder;
+use crate::embed_server::{StandIn, sound};
 use crate::support::Home;
 use lifecycle::clock::Clock;
 use lifecycle::config::{Layers, Settings};
-use lifecycle::embed::{Calibration, Catalog, Embedder, Measured};
+use lifecycle::embed::{Calibration, Catalog, Measured};
 use lifecycle::paths::Paths;
 use lifecycle::store::{self, Store};
 use lifecycle::tick::{Context, Mode, serving};
-use std::path::PathBuf;
 
-const TINY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/qwen3-tiny");
-
-/// A store of its own with the small model and the tiny one.
+/// A store of its own, and a server with another model than the small one.
 struct Place {
     home: Home,
     paths: Paths,
     settings: Settings,
+    server: StandIn,
 }
 
 impl Place {
     fn new() -> Self {
-        let mut home = Home::new();
-        let models = home.store().join("models");
-        std::fs::create_dir_all(models.join("tiny")).unwrap();
-        for part in ["onnxruntime", "all-minilm-l6-v2"] {
-            std::os::unix::fs::symlink(models_folder().join(part), models.join(part)).unwrap();
-        }
-        let mut files = String::new();
-        for name in ["model.onnx", "tokenizer.json"] {
-            let from = PathBuf::from(TINY).join(name);
-            let bytes = std::fs::copy(&from, models.join("tiny").join(name)).unwrap();
-            files += &format!(
-                "[[files]]\nname = '{name}'\nbytes = {bytes}\nsha256 = '{}'\n\
-                 [files.origin]\nmade = 'by hand'\n",
-                "0".repeat(64)
-            );
-        }
-        let text = format!(
-            "name = 'tiny'\nlicence = 'MIT'\ndtype = 'f32'\ndimensions = 64\nmax_tokens = 256\n\
-             pooling = 'last-token'\npadding = 'none'\nbatch_invariant = false\n{files}"
-        );
-        std::fs::write(models.join("tiny.toml"), text).unwrap();
-        home.set("LIFECYCLE_MODELS", models.to_str().unwrap());
+        let home = Home::new();
         let paths = Paths {
             data: home.store(),
             config_file: home.path().join("home/.config/lifecycle/config.toml"),
@@ -50,9 +27,16 @@ impl Place {
         };
         let mut settings = Layers::defaults().settings().unwrap();
         settings.embed.serve = lifecycle::config::Serve::Off;
-        settings.embed.onnxruntime =
-            lifecycle::embed::runtime::installed_library(&models_folder()).display().to_string();
-        Self { home, paths, settings }
+        let server =
+            StandIn::new(|texts| sound(texts, |text| serde_json::json!(made_up(text.len(), 64))));
+        Self { home, paths, settings, server }
+    }
+
+    /// Chooses the server's model; returns its identity.
+    fn choose_other(&mut self) -> String {
+        self.settings.embed.url = self.server.url.clone();
+        let embedder = lifecycle::embed::open(&self.settings, &self.paths).unwrap();
+        embedder.descriptor().id()
     }
 
     fn store(&self) -> Store {
@@ -64,10 +48,9 @@ impl Place {
         Context::new(self.store(), &self.settings, &self.paths, clock, Mode::Live, "run")
     }
 
-    /// The identity of the small model, and of the tiny one.
-    fn ids(&self) -> (String, String) {
-        let catalog = Catalog::load(&self.paths).unwrap();
-        (catalog.get("all-minilm-l6-v2").unwrap().id(), catalog.get("tiny").unwrap().id())
+    /// The identity of the small model.
+    fn small(&self) -> String {
+        Catalog::load(&self.paths).unwrap().get("all-minilm-l6-v2").unwrap().id()
     }
 
     fn serving_id(&self) -> String {
@@ -107,10 +90,10 @@ fn made_up(n: usize, dimensions: usize) -> Vec<f32> {
 #[test]
 fn the_old_model_serves_until_the_new_one_has_every_entry() {
     let mut place = Place::new();
-    let (small, tiny) = place.ids();
+    let small = place.small();
     place.fill(5, &small, 384);
     assert_eq!(place.serving_id(), small);
-    place.settings.embed.model = "tiny".into();
+    let other = place.choose_other();
     place.settings.embed.refill_entries = 3;
     assert_eq!(place.serving_id(), small, "nothing is embedded with the new one yet");
 
@@ -121,7 +104,7 @@ fn the_old_model_serves_until_the_new_one_has_every_entry() {
 
     let mut second = place.context();
     serving::refill(&mut second).unwrap();
-    assert_eq!(place.serving_id(), tiny);
+    assert_eq!(place.serving_id(), other);
     let mut third = place.context();
     serving::refill(&mut third).unwrap();
     assert!(third.notes.is_empty(), "there is nothing left to do: {:?}", third.notes);
@@ -130,55 +113,61 @@ fn the_old_model_serves_until_the_new_one_has_every_entry() {
 #[test]
 fn a_change_of_mind_needs_no_repair() {
     let mut place = Place::new();
-    let (small, _) = place.ids();
+    let small = place.small();
     place.fill(4, &small, 384);
-    place.settings.embed.model = "tiny".into();
+    place.choose_other();
     place.settings.embed.refill_entries = 2;
     serving::refill(&mut place.context()).unwrap();
-    place.settings.embed.model = "all-minilm-l6-v2".into();
+    place.settings.embed.url.clear();
     assert_eq!(place.serving_id(), small);
 }
 
 #[test]
 fn an_old_model_that_is_gone_does_not_block_the_new_one() {
     let place = Place::new();
-    let (small, _) = place.ids();
-    place.fill(4, "removed@0123456789ab", 8);
+    let small = place.small();
+    place.fill(4, "removed@0123456789ab", 64);
     assert_eq!(place.serving_id(), small);
+}
+
+/// `model calibrate` with the server's model, whose vectors cost nothing.
+fn calibrate(place: &Place, more: &[&str]) -> serde_json::Value {
+    let url = format!("embed.url={}", place.server.url);
+    let mut args = vec!["model", "calibrate", "--set", &url];
+    args.extend(more);
+    place.home.json(&args)
 }
 
 #[test]
 fn a_scale_measured_on_two_projects_is_used_from_then_on() {
-    let place = Place::new();
-    let (small, _) = place.ids();
-    place.fill(240, &small, 384);
-    let shown = place.home.json(&["model", "calibrate", "--dry-run"]);
-    assert_eq!(shown["saved"], false);
-    assert_eq!(Measured::load(&place.paths, &small).unwrap(), None);
-    let outcome = place.home.json(&["model", "calibrate"]);
+    let mut place = Place::new();
+    let other = place.choose_other();
+    place.fill(240, &other, 64);
+    assert_eq!(calibrate(&place, &["--dry-run"])["saved"], false);
+    assert_eq!(Measured::load(&place.paths, &other).unwrap(), None);
+    let outcome = calibrate(&place, &[]);
     assert_eq!((&outcome["entries"], &outcome["saved"]), (&240.into(), &true.into()));
     assert_eq!(outcome["pairs"], 120 * 120);
-    assert!(outcome["check_in_use"]["precision"]["hits"].as_u64().unwrap() > 50);
-    let measured = Measured::load(&place.paths, &small).unwrap().unwrap();
+    assert_eq!(outcome["check_in_use"]["recall"]["of"], 160);
+    let measured = Measured::load(&place.paths, &other).unwrap().unwrap();
     let embedder = serving::open(place.store().reader(), &place.settings, &place.paths).unwrap();
     assert_eq!(embedder.descriptor().calibration, measured.calibration);
-    assert_eq!(embedder.descriptor().id(), small, "a scale changes no identity");
+    assert_eq!(embedder.descriptor().id(), other, "a scale changes no identity");
 }
 
 #[test]
 fn few_entries_keep_the_shipped_scale() {
-    let place = Place::new();
-    let (small, _) = place.ids();
-    place.fill(50, &small, 384);
-    let outcome = place.home.run(&["model", "calibrate"]).success();
-    assert!(outcome.out.contains("nothing was measured"), "{}", outcome.out);
-    assert_eq!(Measured::load(&place.paths, &small).unwrap(), None);
+    let mut place = Place::new();
+    let other = place.choose_other();
+    place.fill(50, &other, 64);
+    assert_eq!(calibrate(&place, &[])["measured"], serde_json::Value::Null);
+    assert_eq!(Measured::load(&place.paths, &other).unwrap(), None);
 }
 
 #[test]
 fn a_line_that_no_pair_reaches_is_said_in_every_report() {
     let place = Place::new();
-    let (small, _) = place.ids();
+    let small = place.small();
     place.fill(3, &small, 384);
     let calibration = Calibration { mean: 0.1, link: 0.5, cluster: 0.6 };
     let measured = Measured { calibration, highest: 0.45, entries: 300, pairs: 9000, at: 0 };
