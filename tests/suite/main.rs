@@ -10,6 +10,7 @@ mod connect;
 mod consolidate;
 mod docs;
 mod embed;
+mod embed_change;
 mod embed_pull;
 mod embed_serve;
 mod embed_server;
