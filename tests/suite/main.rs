@@ -8,7 +8,6 @@ mod capture;
 mod cases;
 mod connect;
 mod consolidate;
-mod cases;
 mod embed;
 mod embed_pull;
 mod embed_serve;
