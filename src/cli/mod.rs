@@ -18,6 +18,7 @@ mod eval_retrieval;
 mod export;
 mod hook;
 mod import;
+mod hook;
 mod init;
 mod list;
 mod mcp;

@@ -93,6 +93,10 @@ impl ProjectIndex {
     /// Takes in rows that the store wrote since, the last of them at `last_row`. With `keep` the
     /// files follow; a file that cannot be written costs time in the next run and nothing else.
     pub fn refresh(&mut self, fresh: &Exact, last_row: i64, keep: bool) {
+        if keep && self.mirror.rows == 0 {
+            // A graph over rows of a mirror that is gone must not meet the new one.
+            let _ = std::fs::remove_file(&self.graph_path);
+        }
         if !fresh.is_empty() {
             match &mut self.index {
                 Kind::Exact(index) => extend(index, fresh),

@@ -5,6 +5,7 @@ mod case_05_same_text_other_bytes;
 mod case_06_project_spelled_differently;
 mod case_16_broken_escapes;
 mod case_24_key_in_another_spelling;
+mod case_20_broken_index;
 mod case_22_toml_keeps_its_looks;
 mod case_23_unreadable_config_stays;
 mod case_24_key_in_another_spelling;
