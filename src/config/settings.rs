@@ -34,6 +34,7 @@ pub struct CaptureSettings {
     pub settle_seconds: u64,
     pub exclude: Vec<String>,
     pub max_line_bytes: usize,
+    pub session_entries: bool,
     pub marks: CaptureMarks,
 }
 
@@ -103,6 +104,7 @@ pub struct ConsolidateSettings {
     pub reply_bytes: usize,
     pub max_load: f64,
     pub call: CallSettings,
+    pub doctor: DoctorSettings,
     #[serde(default)]
     pub providers: BTreeMap<String, ProviderSettings>,
 }
@@ -135,6 +137,20 @@ impl std::fmt::Display for Names {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.list().join(", "))
     }
+}
+
+/// `[consolidate.doctor]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct DoctorSettings {
+    pub days: u32,
+    pub window: u32,
+    pub queue_seconds: f64,
+    pub bad_attribution: f64,
+    pub unreadable: f64,
+    pub identical: f64,
+    pub leaked: f64,
+    pub attempts_per_merge: f64,
+    pub min_length: f64,
 }
 
 /// `[consolidate.call]`: what holds for every provider that does not say otherwise.

@@ -17,6 +17,7 @@ pub mod routes;
 
 pub mod links;
 mod overview;
+mod quality;
 mod terms;
 pub mod vectors;
 
@@ -40,6 +41,9 @@ pub use fts::{Item, Scope, WordHit, index_words, rebuild_words, search_words};
 pub use journal::{
     StepRecord, TickRecord, TickStatus, begin_tick, finish_tick, latest_undoable, record_step,
     running_ticks, set_step_status, steps_of, tick, ticks,
+};
+pub use quality::{
+    Generator, Latency, Quality, flat_prompts, generators, latency, quality, queue_wait,
 };
 pub use terms::{TERMS_VERSION, Term, query_terms, terms_of};
 

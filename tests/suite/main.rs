@@ -14,6 +14,8 @@ mod embed_pull;
 mod embed_serve;
 mod embed_server;
 mod everyday;
+mod live;
+mod redaction;
 mod retrieval;
 mod route;
 mod support;
