@@ -7,8 +7,6 @@ mod config;
 mod doctor;
 mod edit;
 mod entries;
-mod entries;
-mod eval;
 mod eval;
 mod format;
 mod graph;
@@ -168,17 +166,27 @@ enum Command {
   lifecycle protect --off 3f2a9c01")]
     Protect(entries::ProtectArgs),
     /// Draw entries, links and clusters
+    #[command(after_help = "Examples:
+  lifecycle graph --help")]
     Graph(graph::GraphArgs),
     /// Measure links, clusters and more on labelled files
     #[command(after_help = "Examples:
   lifecycle eval --help")]
     Eval(eval::EvalArgs),
     /// Make one tiny model call and say what is wrong with models and server
-    #[command(visible_alias = "canary")]
+    #[command(
+        visible_alias = "canary",
+        after_help = "Examples:
+  lifecycle doctor"
+    )]
     Doctor(doctor::DoctorArgs),
     /// Print an Ollama Modelfile with the rules of the prompt
+    #[command(after_help = "Examples:
+  lifecycle model-file > Modelfile")]
     ModelFile(model_file::ModelFileArgs),
     /// How large the prompts are, and what they say
+    #[command(after_help = "Examples:
+  lifecycle prompt")]
     Prompt(prompt::PromptArgs),
     /// Show the settings in force
     Config(config::ConfigArgs),
