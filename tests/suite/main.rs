@@ -16,6 +16,7 @@ mod embed_server;
 mod everyday;
 mod live;
 mod redaction;
+mod report_page;
 mod retrieval;
 mod route;
 mod support;
