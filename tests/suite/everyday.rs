@@ -107,13 +107,15 @@ fn the_job_decides_itself_whether_it_is_due() {
     assert!(!run("2026-05-01T03:30:00Z").is_empty(), "and the next time counts again");
 }
 
-/// Isolated entries that a tick would expire, and their ids in order of the steps.
+/// A home with small talk that nothing connects to, ready to be judged by ageing.
 fn with_chatter() -> Home {
     let mut home = Home::new();
-    for n in 0..4 {
-        home.run(&["add", &format!("Chatter number {n} that nothing connects to")]).success();
-    }
     home.set("LIFECYCLE_AGE__NEWER_ENTRIES", "1");
+    home.set("LIFECYCLE_CONNECT__LINK_SIMILARITY", "0.999");
+    for text in ["ok, thanks", "good morning", "sounds fine to me", "see you tomorrow"] {
+        home.run(&["add", text]).success();
+    }
+    home.run(&["run", "--phase", "connect"]).success();
     home
 }
 
@@ -148,8 +150,7 @@ fn a_plan_is_applied_as_it_was_answered() {
 
 #[test]
 fn review_needs_a_terminal_or_answers() {
-    let mut home = with_chatter();
-    home.set("LIFECYCLE_MODELS", "/nonexistent");
+    let home = with_chatter();
     let refused = home.run(&["review"]).code(7);
     assert!(refused.err.contains("--ask"), "{}", refused.err);
     let asked = home.run_with(&["review", "--ask"], b"q\n").success();
@@ -204,6 +205,7 @@ fn completions_and_pages_come_from_the_definition() {
 fn a_live_run_is_logged_and_a_dry_one_is_not() {
     let home = with_chatter();
     let log = home.store().join("log/lifecycle.log");
+    std::fs::remove_file(&log).unwrap();
     home.run(&["run", "--dry-run", "--phase", "age"]).success();
     assert!(!log.exists());
     home.run(&["run", "--phase", "age", "--quiet"]).success();

@@ -1,6 +1,6 @@
 //! Knowledge that is withdrawn leaves the file: the product is removed.
 
-use crate::support::{Home, routing::proven};
+use crate::support::Home;
 
 #[test]
 fn no_block_remains_and_the_users_text_is_as_before() {
@@ -11,8 +11,7 @@ fn no_block_remains_and_the_users_text_is_as_before() {
     std::fs::write(&file, notes).unwrap();
     std::fs::create_dir_all(home.path().join("home/.claude")).unwrap();
     home.run(&["init", "--yes"]).success();
-    proven(
-        &home,
+    home.prove(
         Some(&home.project()),
         "Each Postgres table of the database has a `created_at` column in UTC",
     );
@@ -43,8 +42,7 @@ fn a_file_that_was_ours_alone_goes() {
     let mut home = Home::new();
     home.set("PATH", "/nonexistent");
     std::fs::create_dir_all(home.project().join(".git")).unwrap();
-    proven(
-        &home,
+    home.prove(
         Some(&home.project()),
         "Each Postgres table of the database has a `created_at` column in UTC",
     );
