@@ -8,9 +8,9 @@ mod config;
 mod doctor;
 mod entries;
 mod eval;
-mod graph;
 mod edit;
 mod format;
+mod graph;
 mod hook;
 mod eval_retrieval;
 mod export;
@@ -91,10 +91,20 @@ pub struct Global {
 #[derive(Subcommand)]
 enum Command {
     /// Fetch the runtime library and the small embedding model, checked
+    #[command(after_help = "Examples:
+  lifecycle setup
+  lifecycle setup --from ~/downloads    files fetched elsewhere, nothing is fetched")]
     Setup(setup::SetupArgs),
     /// Store a note
+    #[command(after_help = "Examples:
+  lifecycle add \"Migrations run in CI only\"
+  lifecycle add --kind decision \"We stay on Postgres 16\"
+  lifecycle add --file notes.jsonl --project ~/work/harbor-api
+  git log -1 --format=%B | lifecycle add -")]
     Add(add::AddArgs),
     /// Leave a record of what an assistant's hook says on standard input
+    #[command(after_help = "Examples:
+  lifecycle hook claude-code < event.json")]
     Hook(hook::HookArgs),
     /// Find the assistants, show a diff, then install settings, hooks and schedule
     Init(init::InitArgs),
@@ -117,10 +127,19 @@ enum Command {
     /// Show what a tick did, and what it did not
     Report(report::ReportArgs),
     /// List the ticks
+    #[command(after_help = "Examples:
+  lifecycle history
+  lifecycle history --limit 100 --json")]
     History(report::HistoryArgs),
     /// The store on one screen: what lies where, what waits for what
+    #[command(after_help = "Examples:
+  lifecycle status
+  lifecycle status --json")]
     Status,
     /// List entries
+    #[command(after_help = "Examples:
+  lifecycle list
+  lifecycle list --json")]
     List(list::ListArgs),
     /// Store a text as a document, searched beside entries
     AddText(add_doc::AddTextArgs),
@@ -139,29 +158,54 @@ enum Command {
     /// Find entries and documents by meaning and by words
     Search(search::SearchArgs),
     /// Embedding models: list, fetch, choose, calibrate
+    #[command(after_help = "Examples:
+  lifecycle model list")]
     Model(model::ModelArgs),
     /// Keep the embedding model in memory for ticks and searches
+    #[command(after_help = "Examples:
+  lifecycle serve")]
     Serve(serve::ServeArgs),
     /// Show one entry with its sources, links, lines in files and history
+    #[command(after_help = "Examples:
+  lifecycle show 3f2a9c01")]
     Show(show::ShowArgs),
     /// Explain a line of a file (FILE:LINE) or an entry: sources, conversation, other places
     Why(why::WhyArgs),
     /// Expire entries by hand; they can be restored
+    #[command(after_help = "Examples:
+  lifecycle forget 3f2a9c01 77b0e4d2")]
     Forget(entries::IdArgs),
     /// Bring expired entries back
+    #[command(after_help = "Examples:
+  lifecycle restore 3f2a9c01")]
     Restore(entries::IdArgs),
     /// Keep entries from ever expiring
+    #[command(after_help = "Examples:
+  lifecycle protect 3f2a9c01
+  lifecycle protect --off 3f2a9c01")]
     Protect(entries::ProtectArgs),
     /// Draw entries, links and clusters
+    #[command(after_help = "Examples:
+  lifecycle graph --help")]
     Graph(graph::GraphArgs),
     /// Measure links, clusters and more on labelled files
+    #[command(after_help = "Examples:
+  lifecycle eval --help")]
     Eval(eval::EvalArgs),
     /// Make one tiny model call and say what is wrong with models and server
-    #[command(visible_alias = "canary")]
+    #[command(
+        visible_alias = "canary",
+        after_help = "Examples:
+  lifecycle doctor"
+    )]
     Doctor(doctor::DoctorArgs),
     /// Print an Ollama Modelfile with the rules of the prompt
+    #[command(after_help = "Examples:
+  lifecycle model-file > Modelfile")]
     ModelFile(model_file::ModelFileArgs),
     /// How large the prompts are, and what they say
+    #[command(after_help = "Examples:
+  lifecycle prompt")]
     Prompt(prompt::PromptArgs),
     /// Show the settings in force
     Config(config::ConfigArgs),

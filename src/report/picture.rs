@@ -60,6 +60,8 @@ pub struct Edge {
     pub similarity: f32,
     /// Whether this tick made it.
     pub is_new: bool,
+    /// Whether it is not a link, but leads from a source to the entry made from it.
+    pub is_merge: bool,
 }
 
 /// An isolated entry and how far it is from being judged.
@@ -92,7 +94,8 @@ impl Picture {
         for id in ids.iter().take(MAX_NODES) {
             nodes.extend(node(connection, id, clusters.get(id).copied())?);
         }
-        let edges = edges(&nodes, &links, &fresh);
+        let mut edges = edges(&nodes, &links, &fresh);
+        edges.extend(merges(&nodes, steps));
         place(&mut nodes, &edges);
         Ok(Self {
             histogram: histogram(connection)?,
@@ -206,9 +209,25 @@ fn edges(nodes: &[Node], links: &[StoredLink], fresh: &BTreeSet<(EntryId, EntryI
                 b: *index.get(b.as_str())?,
                 similarity: *similarity,
                 is_new: is_new(a, b),
+                is_merge: false,
             })
         })
         .collect()
+}
+
+/// From each source to the entry that was made from it.
+fn merges(nodes: &[Node], steps: &[PlannedStep]) -> Vec<Edge> {
+    let index = |id: &EntryId| nodes.iter().position(|node| node.id == id.as_str());
+    let mut found = Vec::new();
+    for step in steps {
+        let Step::Merge { proven, sources, .. } = &step.step else { continue };
+        let Some(b) = index(&proven.id) else { continue };
+        found.extend(sources.iter().filter_map(|source| {
+            let a = index(&source.entry)?;
+            Some(Edge { a, b, similarity: 1.0, is_new: false, is_merge: true })
+        }));
+    }
+    found
 }
 
 fn place(nodes: &mut [Node], edges: &[Edge]) {

@@ -16,15 +16,16 @@ pub fn graph(report: &Report, out: &mut String) {
         return;
     };
     let new = picture.edges.iter().filter(|edge| edge.is_new).count();
+    let links = picture.edges.iter().filter(|edge| !edge.is_merge).count();
     let _ = writeln!(
         out,
         "<section aria-labelledby=\"graph\"><h2 id=\"graph\">Similarity</h2>\
          <p class=\"legend\">{} entries, {} links, {new} of them new (bold). A colour is a cluster, \
-         a ring a proven entry. {}</p>\
+         a ring a proven entry, a dotted line leads to it from its sources. {}</p>\
          <div class=\"wide\"><svg class=\"graph\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"group\" \
          aria-label=\"Graph of similar entries\">",
         picture.nodes.len(),
-        picture.edges.len(),
+        links,
         if picture.left_out > 0 {
             format!("{} more entries do not fit.", picture.left_out)
         } else {
@@ -44,14 +45,21 @@ fn lines(picture: &Picture, out: &mut String) {
         let _ = writeln!(
             out,
             "<line class=\"{}\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\">\
-             <title>{:.2}{}</title></line>",
-            if edge.is_new { "new" } else { "old" },
+             <title>{}</title></line>",
+            match edge {
+                edge if edge.is_merge => "merge",
+                edge if edge.is_new => "new",
+                _ => "old",
+            },
             a.at.x * WIDTH,
             a.at.y * HEIGHT,
             b.at.x * WIDTH,
             b.at.y * HEIGHT,
-            edge.similarity,
-            if edge.is_new { " (new)" } else { "" }
+            if edge.is_merge {
+                "merged into it".to_string()
+            } else {
+                format!("{:.2}{}", edge.similarity, if edge.is_new { " (new)" } else { "" })
+            }
         );
     }
 }

@@ -20,6 +20,7 @@ mod case_27_switched_off_is_off_route;
 mod case_27_switched_off_is_off_routed;
 mod case_28_file_that_is_full;
 mod case_29_taking_back;
+mod case_29_taking_back_uninstall;
 mod case_30_damaged_markers;
 mod case_31_nothing_was_said;
 mod case_32_still_being_written;
