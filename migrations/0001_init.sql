@@ -94,7 +94,7 @@ CREATE TABLE route (
   path        TEXT NOT NULL,                       -- resolved
   section     TEXT NOT NULL,                       -- JSON array of headings, outermost first
   line        TEXT NOT NULL,
-  status      TEXT NOT NULL,                       -- written | known | withdrawn (by us) | deleted (by the user)
+  status      TEXT NOT NULL,                       -- written | known | withdrawn (by us) | deleted (by the user) | undone
   score       REAL NOT NULL,
   runners_up  TEXT NOT NULL DEFAULT '[]',
   updated     INTEGER NOT NULL,

@@ -9,6 +9,7 @@ mod calls;
 mod clusters;
 pub mod conversations;
 mod descriptors;
+mod documents;
 mod entries;
 mod found;
 mod fts;
@@ -17,6 +18,7 @@ pub mod routes;
 
 pub mod links;
 mod overview;
+mod quality;
 mod terms;
 pub mod vectors;
 
@@ -32,6 +34,10 @@ pub use descriptors::{
     PlacedVector, Unembedded, ahead_of, count_failure, descriptors, dimensions, lacking,
     placed_vectors, put_vector, some_lacking,
 };
+pub use documents::{
+    Document, NewChunk, Stored, chunks_lacking, delete_document, document, documents,
+    put_chunk_vector, put_document,
+};
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
 };
@@ -40,6 +46,9 @@ pub use fts::{Item, Scope, WordHit, index_words, rebuild_words, search_words};
 pub use journal::{
     StepRecord, TickRecord, TickStatus, begin_tick, finish_tick, latest_undoable, record_step,
     running_ticks, set_step_status, steps_of, tick, ticks,
+};
+pub use quality::{
+    Generator, Latency, Quality, flat_prompts, generators, latency, quality, queue_wait,
 };
 pub use terms::{TERMS_VERSION, Term, query_terms, terms_of};
 

@@ -10,7 +10,7 @@ use lifecycle::{ExitCode, embed};
 use lifecycle_phases::{
     Actor, Channel, Entry, EntryId, Kind, Link, Phase, PlannedStep, Source, State, Step,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub const NOW: i64 = 1_780_000_000_000;
 
@@ -311,9 +311,4 @@ fn a_dry_run_asks_and_writes_nothing() {
     assert_eq!(run.plan.steps.len(), 1);
     bench.all_buffered(&ids);
     assert_eq!(bench.balance().sent, 0);
-}
-
-/// The value of a field in the only request.
-pub fn body(bench: &Bench) -> Value {
-    bench.server.chats()[0].json()
 }

@@ -9,7 +9,7 @@ mod outcome;
 mod sources;
 
 pub use ledger::StoreLedger;
-pub use sources::{expand, originals};
+pub use sources::{clusters as pending, expand, originals};
 
 use super::{Context, Level};
 use crate::embed::{Embedder, Role};
@@ -131,7 +131,7 @@ impl Work {
             ClusterOutcome::Stuck | ClusterOutcome::Declined | ClusterOutcome::Refused => {
                 other_models
             }
-            ClusterOutcome::Conflict => false,
+            ClusterOutcome::Conflict | ClusterOutcome::Undone => false,
         }
     }
 
