@@ -145,17 +145,22 @@ impl Cues {
     }
 
     fn points(&self, speaker: &Speaker, sentence: &str, hedge: i32) -> i32 {
-        let standing = speaker.standing.as_ref().is_some_and(|regex| regex.is_match(sentence));
-        let weak = weak_words(&speaker.weak, sentence).min(2);
+        let has = |regex: &Regex| regex.is_match(sentence);
         let weigh = |is_there: bool, weight: i32| if is_there { weight } else { 0 };
         let is_user = speaker.standing.is_some();
-        weigh(standing, 4) + weigh(speaker.strong.is_match(sentence), 2) + weak as i32
-            - weigh(speaker.complaint.is_match(sentence), 4)
-            - weigh(self.hedge.is_match(sentence), hedge)
+        let stands = speaker.standing.as_ref().is_some_and(has);
+        let strong = has(&speaker.strong);
+        // "It must be called with a key now" is a rule, "The page is blank now" a report.
+        let reports = is_user && !stands && !strong && has(&self.report);
+        weigh(stands, 4)
+            + weigh(strong, 2)
+            + weak_words(&speaker.weak, sentence).min(2) as i32
             + weigh(is_user && self.states(sentence), 1)
-            - weigh(is_user && self.report.is_match(sentence), 1)
-            - weigh(self.polite.is_match(sentence), 1)
-            - weigh(self.task.is_match(sentence), 1)
+            - weigh(has(&speaker.complaint), 4)
+            - weigh(has(&self.hedge), hedge)
+            - weigh(reports, 1)
+            - weigh(has(&self.polite), 1)
+            - weigh(has(&self.task), 1)
     }
 
     /// Whether a sentence has the form of a statement about the project.

@@ -162,9 +162,10 @@ impl Extractor {
         found
     }
 
-    /// The conclusions in a reply that a hook handed over, redacted already.
+    /// The conclusions in a reply that a hook handed over; the hook knew only the built-in shapes
+    /// of secrets.
     pub fn in_last_message(&self, text: &str, echo: &Echo) -> Vec<(String, Kind)> {
-        self.in_reply(text, echo)
+        self.in_reply(&self.redactor.redact(text).0, echo)
     }
 
     fn in_prompt(&self, text: &str) -> Vec<(String, Kind)> {
