@@ -14,6 +14,7 @@ mod embed_serve;
 mod embed_server;
 mod everyday;
 mod live;
+mod model;
 mod retrieval;
 mod route;
 mod support;
