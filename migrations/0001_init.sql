@@ -94,7 +94,7 @@ CREATE TABLE route (
   path        TEXT NOT NULL,                       -- resolved
   section     TEXT NOT NULL,                       -- JSON array of headings, outermost first
   line        TEXT NOT NULL,
-  status      TEXT NOT NULL,                       -- written | known | withdrawn (by us) | deleted (by the user)
+  status      TEXT NOT NULL,                       -- written | known | withdrawn (by us) | deleted (by the user) | undone
   score       REAL NOT NULL,
   runners_up  TEXT NOT NULL DEFAULT '[]',
   updated     INTEGER NOT NULL,
@@ -229,7 +229,8 @@ CREATE TABLE conversation (
   size        INTEGER NOT NULL DEFAULT 0,
   modified    INTEGER NOT NULL DEFAULT 0,
   last_read   INTEGER NOT NULL,
-  problem     TEXT NOT NULL DEFAULT ''
+  problem     TEXT NOT NULL DEFAULT '',
+  sitting     TEXT NOT NULL DEFAULT ''             -- JSON: what was done and has no record yet
 ) STRICT;
 
 -- Sources (conversations, notes files) that said an entry, so that none is counted twice.

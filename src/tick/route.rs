@@ -6,7 +6,7 @@
 
 mod gather;
 mod place;
-mod reconcile;
+pub(super) mod reconcile;
 
 use super::{Context, Level, Mode};
 use crate::error::Result;

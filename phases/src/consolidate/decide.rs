@@ -144,6 +144,7 @@ impl Prepared {
         let ids: BTreeSet<&EntryId> = ends.map(|end| &end.entry).collect();
         let links = self.links.iter().filter(|link| ids.contains(&link.a) || ids.contains(&link.b));
         let step = Step::Merge {
+            cluster: self.key.clone(),
             proven: Box::new(draft.entry.clone()),
             sources: draft.sources.clone(),
             links: links.cloned().collect(),
@@ -440,8 +441,7 @@ impl Judge<'_> {
             if title.trim().is_empty() { title_from(text) } else { title.trim().to_string() };
         let (title, duplicate) = distinct_title(&title, text, &self.taken);
         let entry = proven(text, title.clone(), kind, notes, &sources, self.generated_by);
-        let standing = |entry: &Entry| Standing { entry: entry.id.clone(), state: entry.state };
-        let standings: Vec<Standing> = sources.iter().map(|&n| standing(&notes[n].entry)).collect();
+        let standings: Vec<Standing> = sources.iter().map(|&n| Standing::of(&notes[n].entry)).collect();
         self.decision.measures.duplicate_title |= duplicate;
         self.decision.measures.no_file |= entry.source.files.is_empty();
         let quotes =
@@ -488,7 +488,7 @@ impl Judge<'_> {
             }
             let replaces = self.prepared.replaces.iter();
             self.decision.drafts[0].replaces = replaces
-                .map(|entry| Standing { entry: entry.id.clone(), state: entry.state })
+                .map(|entry| Standing { kept: false, ..Standing::of(entry) })
                 .collect();
         }
         if !self.decision.drafts.is_empty() {

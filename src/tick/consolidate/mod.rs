@@ -142,7 +142,7 @@ impl Work {
             ClusterOutcome::Stuck | ClusterOutcome::Declined | ClusterOutcome::Refused => {
                 other_models
             }
-            ClusterOutcome::Conflict => false,
+            ClusterOutcome::Conflict | ClusterOutcome::Undone => false,
         }
     }
 

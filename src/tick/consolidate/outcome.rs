@@ -149,7 +149,7 @@ impl Outcomes {
                 ClusterOutcome::Conflict | ClusterOutcome::Paused | ClusterOutcome::Waiting => {
                     Level::Waiting
                 }
-                ClusterOutcome::Declined => Level::Info,
+                ClusterOutcome::Declined | ClusterOutcome::Undone => Level::Info,
             };
             let clusters =
                 if *count == 1 { "1 cluster".to_string() } else { format!("{count} clusters") };

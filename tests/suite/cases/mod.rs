@@ -1,5 +1,4 @@
-//! Behaviour cases, one module each, named after the case. A case that several parts share has a
-//! module for each part.
+//! Behaviour cases: one small module each, named after the behaviour it guards.
 
 mod case_04_same_text_ten_times;
 mod case_05_same_text_other_bytes;
@@ -14,6 +13,7 @@ mod case_14_cut_off_reply;
 mod case_15_reply_of_another_shape;
 mod case_16_broken_escapes;
 mod case_16_broken_escapes_reply;
+mod case_24_key_in_another_spelling;
 mod case_22_toml_keeps_its_looks;
 mod case_23_unreadable_config_stays;
 mod case_24_key_in_another_spelling;
@@ -23,6 +23,12 @@ mod case_26_no_empty_files;
 mod case_26_no_empty_files_routed;
 mod case_27_switched_off_is_off;
 mod case_27_switched_off_is_off_routed;
+mod case_24_key_in_another_spelling_route;
+mod case_25_settings_keep_foreign_hooks;
+mod case_26_no_empty_files;
+mod case_26_no_empty_files_route;
+mod case_27_switched_off_is_off;
+mod case_27_switched_off_is_off_route;
 mod case_28_file_that_is_full;
 mod case_29_taking_back;
 mod case_30_damaged_markers;
