@@ -45,7 +45,7 @@ struct NoteLine {
     text: String,
     project: Option<PathBuf>,
     kind: Option<String>,
-    #[serde(alias = "ts")]
+    #[serde(alias = "ts", alias = "created_at")]
     created: Option<serde_json::Value>,
 }
 

@@ -102,6 +102,7 @@ pub struct ConsolidateSettings {
     pub stuck_after: u32,
     pub retry_minutes: u32,
     pub stop_after_timeouts: u32,
+    pub redo: usize,
     pub keep_replies: bool,
     pub reply_bytes: usize,
     pub max_load: f64,

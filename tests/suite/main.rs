@@ -15,6 +15,8 @@ mod embed_pull;
 mod embed_serve;
 mod embed_server;
 mod everyday;
+mod live;
+mod model;
 mod exchange;
 mod live;
 mod mcp;

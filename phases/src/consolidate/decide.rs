@@ -140,7 +140,8 @@ impl Prepared {
         vector: Vec<f32>,
         calls: Vec<i64>,
     ) -> PlannedStep {
-        let ids: BTreeSet<&EntryId> = draft.sources.iter().map(|source| &source.entry).collect();
+        let ends = draft.sources.iter().chain(&draft.replaces);
+        let ids: BTreeSet<&EntryId> = ends.map(|end| &end.entry).collect();
         let links = self.links.iter().filter(|link| ids.contains(&link.a) || ids.contains(&link.b));
         let step = Step::Merge {
             cluster: self.key.clone(),

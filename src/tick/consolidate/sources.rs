@@ -82,3 +82,16 @@ pub fn originals(connection: &Connection, proven: &StoredEntry) -> Result<Vec<En
     }
     Ok(found)
 }
+
+/// What was merged without a model, as clusters of its originals, oldest first.
+pub fn extractive(ctx: &Context<'_>) -> Result<Vec<Cluster>> {
+    let connection = ctx.store.reader();
+    let mut statement = connection.prepare_cached(
+        "SELECT id FROM entry
+         WHERE generated_by = 'extractive' AND state IN ('proven', 'routed') ORDER BY seq",
+    )?;
+    let ids = statement
+        .query_map([], |row| Ok(EntryId(row.get(0)?)))?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    ids.iter().map(|id| expand(connection, std::slice::from_ref(id), &[])).collect()
+}
