@@ -18,7 +18,6 @@ mod everyday;
 mod live;
 mod model;
 mod exchange;
-mod live;
 mod mcp;
 mod redaction;
 mod report_page;
