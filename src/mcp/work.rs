@@ -146,7 +146,7 @@ pub(super) fn projects(desk: &Desk) -> Result<Value> {
 
 pub(super) fn status(desk: &Desk) -> Result<Value> {
     let store = desk.store()?;
-    let mut value = serde_json::to_value(store::overview(store.reader())?)?;
+    let mut value = serde_json::to_value(store::overview(store.reader(), desk.clock.now())?)?;
     value["model"] = match desk.embedder() {
         Ok(embedder) => json!({"descriptor": embedder.descriptor().id(), "ready": true}),
         Err(error) => json!({"ready": false, "reason": error.message}),
