@@ -283,6 +283,8 @@ CREATE VIRTUAL TABLE term USING fts5 (
   title, body, content = '', contentless_delete = 1, detail = full,
   tokenize = "ascii tokenchars '_-./:+#@$'"
 );
+-- In how many texts a word is; search leaves the commonest words of a long query out.
+CREATE VIRTUAL TABLE term_row USING fts5vocab (term, row);
 CREATE TRIGGER entry_term_gone AFTER DELETE ON entry BEGIN
   DELETE FROM term WHERE rowid = old.seq * 2;
 END;

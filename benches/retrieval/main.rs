@@ -2,9 +2,12 @@
 //! file of rankings a column, for the scorer that comes with the data.
 //!
 //! `cargo bench --bench retrieval -- FOLDER OUT` writes OUT/<column>.jsonl; stores are kept in OUT
-//! and used again, embeddings included.
+//! and used again, embeddings included. `cargo bench --bench retrieval -- FOLDER OUT 100000` times
+//! searches over that many texts instead.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a measurement that cannot go on has failed")]
+
+mod latency;
 
 use lifecycle::config::Layers;
 use lifecycle::embed::{self, CHUNK, Embedder, Role};
@@ -77,8 +80,8 @@ fn admit(tx: &rusqlite::Transaction<'_>, entries: &[Entry]) -> lifecycle::Result
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
-    let [folder, out] = args.as_slice() else {
-        println!("usage: cargo bench --bench retrieval -- FOLDER OUT [with the data's folder]");
+    let [folder, out, rest @ ..] = args.as_slice() else {
+        println!("usage: cargo bench --bench retrieval -- FOLDER OUT [COUNT]");
         return;
     };
     let (folder, out) = (Path::new(folder), Path::new(out));
@@ -88,6 +91,9 @@ fn main() {
         .map(|sets| sets.split(';').map(str::to_string).collect())
         .unwrap_or_default();
     let settings = Layers::load(&paths, &flags).unwrap().settings().unwrap();
+    if let Some(count) = rest.first().and_then(|count| count.parse().ok()) {
+        return latency::run(folder, out, count, &settings.search);
+    }
     let embedder = embed::open(&settings, &paths).unwrap();
     let notes = rows(&folder.join("notes.jsonl"));
     let mut sets: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();

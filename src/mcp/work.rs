@@ -7,13 +7,13 @@ use crate::documents::{self, Draft};
 use crate::embed::{Embedder, Role, embed_one};
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
-use crate::search::{self, Mode, Query, answer_json, project_name};
+use crate::search::{self, Mode, Query, WarmVectors, answer_json, project_name};
 use crate::store::{self, Document, Filter, Scope, Store, StoredEntry};
 use crate::tick;
 use lifecycle_phases::{Kind, Phase, PlannedStep, State, Step};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What every tool works with.
 pub struct Desk {
@@ -24,12 +24,13 @@ pub struct Desk {
     /// The clock.
     pub clock: Clock,
     model: OnceLock<Result<Arc<dyn Embedder>>>,
+    vectors: Mutex<Option<Arc<WarmVectors>>>,
 }
 
 impl Desk {
     /// A desk whose model is not loaded yet.
     pub fn new(settings: Settings, paths: Paths, clock: Clock) -> Self {
-        Self { settings, paths, clock, model: OnceLock::new() }
+        Self { settings, paths, clock, model: OnceLock::new(), vectors: Mutex::new(None) }
     }
 
     /// Loads the model on a thread of its own.
@@ -44,7 +45,25 @@ impl Desk {
         let store = self.store()?;
         let embedder = tick::serving::open(store.reader(), &self.settings, &self.paths)?;
         embed_one(&*embedder, "ready", Role::Query)?;
+        self.vectors(&store, &*embedder)?;
         Ok(embedder)
+    }
+
+    /// The vectors in memory, read anew where the store has others now. The lock is not held while
+    /// they are searched.
+    fn vectors(&self, store: &Store, embedder: &dyn Embedder) -> Result<Arc<WarmVectors>> {
+        let descriptor = embedder.descriptor();
+        let mut kept = self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(vectors) = &*kept
+            && vectors.is_current(store.reader(), &descriptor.id())?
+        {
+            return Ok(Arc::clone(vectors));
+        }
+        let (id, length) = (descriptor.id(), descriptor.dimensions);
+        let dimensions = store::dimensions(store.reader(), &id)?.unwrap_or(length);
+        let vectors = Arc::new(WarmVectors::load(store.reader(), &id, dimensions)?);
+        *kept = Some(Arc::clone(&vectors));
+        Ok(vectors)
     }
 
     fn store(&self) -> Result<Store> {
@@ -74,7 +93,9 @@ pub(super) fn search(desk: &Desk, params: SearchParams) -> Result<Value> {
     let embedder = desk.embedder();
     let embedder = embedder.as_ref().map(|embedder| *embedder);
     let store = desk.store()?;
-    let answer = search::search(store.reader(), embedder, &desk.settings.search, &query)?;
+    let warm = embedder.ok().map(|model| desk.vectors(&store, model)).transpose()?;
+    let settings = &desk.settings.search;
+    let answer = search::search_warm(store.reader(), embedder, settings, &query, warm.as_deref())?;
     Ok(answer_json(&answer, false))
 }
 
@@ -146,7 +167,7 @@ pub(super) fn projects(desk: &Desk) -> Result<Value> {
 
 pub(super) fn status(desk: &Desk) -> Result<Value> {
     let store = desk.store()?;
-    let mut value = serde_json::to_value(store::overview(store.reader())?)?;
+    let mut value = serde_json::to_value(store::overview(store.reader(), desk.clock.now())?)?;
     value["model"] = match desk.embedder() {
         Ok(embedder) => json!({"descriptor": embedder.descriptor().id(), "ready": true}),
         Err(error) => json!({"ready": false, "reason": error.message}),

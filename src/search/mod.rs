@@ -14,10 +14,12 @@ mod fuse;
 mod hit;
 mod rescore;
 mod snippet;
+mod warm;
 
 pub use fuse::{Explanation, Part};
 pub use hit::{Hit, answer_json};
 pub use snippet::{Excerpt, one_paragraph};
+pub use warm::WarmVectors;
 
 use crate::capture::project::project_of;
 use crate::config::SearchSettings;
@@ -63,8 +65,9 @@ pub struct Answer {
     pub mode: Mode,
     /// What the reader should know, such as why meaning did not take part.
     pub notes: Vec<String>,
-    /// Texts in scope that have no vector, where meaning takes part.
-    pub not_embedded: u64,
+    /// Texts in scope that have no vector; not counted where vectors are kept in memory, since
+    /// counting would take longer than searching.
+    pub not_embedded: Option<u64>,
 }
 
 /// A candidate with its place in each part.
@@ -82,14 +85,29 @@ pub fn search(
     settings: &SearchSettings,
     query: &Query,
 ) -> Result<Answer> {
+    search_warm(connection, embedder, settings, query, None)
+}
+
+/// As [`search`], with vectors that the process kept in memory. They must be current.
+pub fn search_warm(
+    connection: &Connection,
+    embedder: Result<&dyn Embedder, &Error>,
+    settings: &SearchSettings,
+    query: &Query,
+    warm: Option<&WarmVectors>,
+) -> Result<Answer> {
     if query.text.trim().is_empty() {
         return Err(Error::input("the search is empty").hint("give some words to look for"));
     }
     let terms = store::query_terms(&query.text);
     let mut answer =
-        Answer { hits: Vec::new(), mode: query.mode, notes: Vec::new(), not_embedded: 0 };
-    let vector = query_vector(connection, embedder, query, &mut answer)?;
-    let ranked = rank(connection, vector.as_ref(), settings, query, &terms)?;
+        Answer { hits: Vec::new(), mode: query.mode, notes: Vec::new(), not_embedded: None };
+    let vector = query_vector(connection, embedder, query, warm, &mut answer)?;
+    let dense = match &vector {
+        Some(vector) => dense(connection, vector, settings, query, warm)?,
+        None => Vec::new(),
+    };
+    let ranked = rank(connection, vector.as_ref(), dense, settings, query, &terms)?;
     answer.hits = hit::collect(connection, ranked, settings, query, &terms)?;
     Ok(answer)
 }
@@ -107,6 +125,7 @@ fn query_vector(
     connection: &Connection,
     embedder: Result<&dyn Embedder, &Error>,
     query: &Query,
+    warm: Option<&WarmVectors>,
     answer: &mut Answer,
 ) -> Result<Option<QueryVector>> {
     if query.mode == Mode::Lexical {
@@ -117,11 +136,13 @@ fn query_vector(
         Err(error) => return Ok(by_words(answer, &error.message)),
     };
     let descriptor = embedder.descriptor().id();
-    let (total, embedded) = store::coverage(connection, &descriptor, &query.scope)?;
-    answer.not_embedded = total - embedded;
-    if embedded == 0 {
-        let why = if total == 0 { "nothing is in scope" } else { "nothing is embedded yet" };
-        return Ok(by_words(answer, why));
+    if warm.is_none_or(WarmVectors::is_empty) {
+        let (total, embedded) = store::coverage(connection, &descriptor, &query.scope)?;
+        answer.not_embedded = Some(total - embedded);
+        if embedded == 0 {
+            let why = if total == 0 { "nothing is in scope" } else { "nothing is embedded yet" };
+            return Ok(by_words(answer, why));
+        }
     }
     match embed_one(embedder, &query.text, Role::Query) {
         Ok(vector) => {
@@ -138,10 +159,29 @@ fn by_words(answer: &mut Answer, why: &str) -> Option<QueryVector> {
     None
 }
 
+/// Candidates by meaning: from memory where that is enough, else from the store.
+fn dense(
+    connection: &Connection,
+    query_vector: &QueryVector,
+    settings: &SearchSettings,
+    query: &Query,
+    warm: Option<&WarmVectors>,
+) -> Result<Vec<DenseHit>> {
+    let QueryVector { vector, descriptor, .. } = query_vector;
+    let most = settings.candidates;
+    if let Some(warm) = warm
+        && let Some(hits) = warm.scan(connection, vector, &query.scope, most)?
+    {
+        return Ok(hits);
+    }
+    dense::scan(connection, descriptor, vector, &query.scope, most)
+}
+
 /// Candidates of both parts with their texts, best first.
 fn rank(
     connection: &Connection,
     vector: Option<&QueryVector>,
+    dense: Vec<DenseHit>,
     settings: &SearchSettings,
     query: &Query,
     terms: &[Term],
@@ -149,16 +189,6 @@ fn rank(
     let by_words = match query.mode {
         Mode::Dense if vector.is_some() => Vec::new(),
         _ => store::search_words(connection, terms, &query.scope, settings.candidates)?,
-    };
-    let dense = match vector {
-        Some(query_vector) => dense::scan(
-            connection,
-            &query_vector.descriptor,
-            &query_vector.vector,
-            &query.scope,
-            settings.candidates,
-        )?,
-        None => Vec::new(),
     };
     let mut texts = read(connection, &by_words, &dense)?;
     let lexical = if by_words.is_empty() { Vec::new() } else { words(&query.text, &texts) };

@@ -7,7 +7,7 @@
 //! apart what they do not all share. Costs grow with the candidates, not with the store.
 //! Measured in docs/search.md.
 
-use crate::store::terms_of;
+use crate::store::{is_unspaced, terms_of};
 use std::collections::{HashMap, HashSet};
 
 /// Saturation of repeated words (the usual value).
@@ -64,11 +64,17 @@ fn count(text: &str, wanted: &HashSet<String>) -> Counted {
     Counted { counts, length }
 }
 
-/// The words of a text and the pieces of each word, its ends marked by spaces.
+/// The words of a text and the pieces of each word, its ends marked by spaces; of scripts without
+/// spaces, the single characters.
 fn features(text: &str) -> Vec<String> {
     let mut features = terms_of(text);
     for at in 0..features.len() {
         if !features[at].chars().all(char::is_alphabetic) {
+            continue;
+        }
+        if features[at].starts_with(is_unspaced) {
+            let single: Vec<String> = features[at].chars().map(String::from).collect();
+            features.extend(single);
             continue;
         }
         let padded: Vec<char> = format!(" {} ", features[at]).chars().collect();

@@ -41,7 +41,10 @@ pub use documents::{
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
 };
-pub use found::{Found, FoundChunk, coverage, for_each_vector, found, sources, successor};
+pub use found::{
+    Found, FoundChunk, coverage, for_each_vector, found, in_scope, sources, successor, vector_of,
+    vector_stamp,
+};
 pub use fts::{Item, Scope, WordHit, index_words, rebuild_words, search_words};
 pub use journal::{
     StepRecord, TickRecord, TickStatus, begin_tick, finish_tick, latest_undoable, record_step,
@@ -51,6 +54,7 @@ pub use quality::{
     Generator, Latency, Quality, flat_prompts, generators, latency, quality, queue_wait,
 };
 pub use terms::{TERMS_VERSION, Term, query_terms, terms_of};
+pub use terms::{Term, is_unspaced, query_terms, terms_of};
 
 pub use overview::{Overview, overview};
 

@@ -11,6 +11,7 @@ pub mod offline;
 mod vectors;
 
 use super::{Context, Level, Mode, serving};
+use crate::documents;
 use crate::error::Result;
 use crate::store::{StoredEntry, links, vectors as stored};
 use lifecycle_phases::connect::{Compared, LinkSettings, LinkTable, Newcomer, Scale, decide};
@@ -46,7 +47,22 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
         ctx.note(Level::Info, Phase::Connect, warning);
     }
     note_parked(ctx, &descriptor)?;
+    embed_documents(ctx)?;
     serving::refill(ctx)
+}
+
+/// Pieces of documents that were added while no model could be used. They take no part in links, so
+/// this is no step; a dry run leaves it.
+fn embed_documents(ctx: &mut Context<'_>) -> Result<()> {
+    if ctx.mode == Mode::DryRun {
+        return Ok(());
+    }
+    let embedder = ctx.embedder()?;
+    if let Err(error) = documents::embed_missing(&mut ctx.store, &*embedder) {
+        let text = format!("documents wait to be embedded: {}", error.message);
+        ctx.note(Level::Waiting, Phase::Connect, text);
+    }
+    Ok(())
 }
 
 /// The scale and limits of the running settings.
