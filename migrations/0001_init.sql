@@ -29,6 +29,8 @@ CREATE TABLE entry (
 -- Ageing counts the newer entries of a project and walks its buffered ones.
 CREATE INDEX entry_project ON entry (project, seq);
 CREATE INDEX entry_state ON entry (state, project, seq);
+-- A tick looks for the entries that are not connected yet.
+CREATE INDEX entry_connected ON entry (connected, seq);
 
 CREATE TABLE vector (
   entry       INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
@@ -80,7 +82,8 @@ CREATE TABLE cluster (
   reason      TEXT NOT NULL,
   attempts    INTEGER NOT NULL,
   next_try    INTEGER,
-  updated     INTEGER NOT NULL
+  updated     INTEGER NOT NULL,
+  asked       TEXT NOT NULL DEFAULT ''             -- models and prompt it was judged with: others may do better
 ) STRICT, WITHOUT ROWID;
 
 -- Lines of config files that are ours, or that state what an entry of ours says. A row outlives
@@ -186,18 +189,56 @@ CREATE TABLE call (
 CREATE INDEX call_outcome ON call (outcome);
 CREATE INDEX call_opened ON call (opened);
 
+-- A provider that said "not before": asked again by itself once the time is past.
+CREATE TABLE pause (
+  provider    TEXT PRIMARY KEY,
+  until       INTEGER NOT NULL,
+  reason      TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What each reply was worth: one row a judged reply, also of those that were refused.
+CREATE TABLE quality (
+  id              INTEGER PRIMARY KEY AUTOINCREMENT,
+  call            INTEGER REFERENCES call (id),    -- NULL: extractive
+  at              INTEGER NOT NULL,
+  provider        TEXT NOT NULL,
+  model           TEXT NOT NULL,                   -- as the reply names it
+  cluster         TEXT NOT NULL,
+  accepted        INTEGER NOT NULL,                -- proven entries made of it
+  refused         TEXT NOT NULL,                   -- JSON array: names of what was refused
+  coverage        REAL,                            -- share of the facts that the text itself kept
+  quoted          INTEGER NOT NULL,                -- sentences quoted because the text lacked them
+  bad_kinds       INTEGER NOT NULL,
+  bad_attribution INTEGER NOT NULL,
+  duplicate_title INTEGER NOT NULL,
+  no_file         INTEGER NOT NULL,
+  kept_reason     INTEGER,                         -- NULL: no source gave one
+  chars_in        INTEGER NOT NULL,
+  chars_out       INTEGER NOT NULL,
+  text_hash       TEXT NOT NULL                    -- equal for clusters that got the same text
+) STRICT;
+CREATE INDEX quality_at ON quality (at);
+
 -- How far each conversation file was read, with a check of what came before.
 CREATE TABLE conversation (
-  path        TEXT PRIMARY KEY,
+  path        TEXT PRIMARY KEY,                    -- or its hash, where the project is not captured
   session     TEXT,
   project     TEXT,
   offset      INTEGER NOT NULL,                    -- end of the last complete line that was read
-  tail_hash   TEXT NOT NULL DEFAULT '',            -- hash of the line before the offset
+  tail_hash   TEXT NOT NULL DEFAULT '',            -- length and hash of the bytes before the offset
   size        INTEGER NOT NULL DEFAULT 0,
   modified    INTEGER NOT NULL DEFAULT 0,
   last_read   INTEGER NOT NULL,
   problem     TEXT NOT NULL DEFAULT ''
 ) STRICT;
+
+-- Sources (conversations, notes files) that said an entry, so that none is counted twice.
+CREATE TABLE sighting (
+  entry       INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
+  source      TEXT NOT NULL,
+  said        INTEGER NOT NULL,
+  PRIMARY KEY (entry, source)
+) STRICT, WITHOUT ROWID;
 
 -- Longer texts that a person gave: searched like entries, never aged.
 CREATE TABLE document (

@@ -55,6 +55,11 @@ impl Paths {
         non_empty("LIFECYCLE_MODELS").map_or_else(|| self.data.join("models"), PathBuf::from)
     }
 
+    /// Folder of logs.
+    pub fn log(&self) -> PathBuf {
+        self.data.join("log")
+    }
+
     /// The lock that one tick at a time holds.
     pub fn tick_lock(&self) -> PathBuf {
         self.data.join("tick.lock")

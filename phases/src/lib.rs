@@ -15,6 +15,7 @@
 
 pub mod age;
 pub mod buffer;
+pub mod cluster;
 pub mod connect;
 pub mod consolidate;
 pub mod entry;

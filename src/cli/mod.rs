@@ -1,19 +1,26 @@
 //! The command line: one file a subcommand, thin over the tick and the adapters.
 
+mod add;
 mod apply;
 mod config;
 mod entries;
+mod hook;
+mod eval;
+mod init;
 mod list;
 mod model;
 mod output;
 mod report;
+mod route;
 mod run;
+mod schedule;
 mod search;
 mod serve;
 mod setup;
 mod show;
 mod status;
 mod undo;
+mod why;
 
 use crate::clock::Clock;
 use crate::config::{Layers, Settings};
@@ -44,14 +51,34 @@ pub struct Global {
     /// Override one setting; repeatable
     #[arg(long = "set", global = true, value_name = "SECTION.KEY=VALUE")]
     pub set: Vec<String>,
+    /// Print errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Log more: -v what is done, -vv everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
 }
 
 #[derive(Subcommand)]
 enum Command {
     /// Fetch the runtime library and the small embedding model, checked
     Setup(setup::SetupArgs),
+    /// Store a note
+    Add(add::AddArgs),
+    /// Leave a record of what an assistant's hook says on standard input
+    Hook(hook::HookArgs),
+    /// Find the assistants, show a diff, then install settings, hooks and schedule
+    Init(init::InitArgs),
+    /// Install the hooks of assistants only
+    InstallHooks(init::HooksArgs),
+    /// Take the hooks out again
+    UninstallHooks(init::HooksArgs),
+    /// When ticks run, and the unit that calls them
+    Schedule(schedule::ScheduleArgs),
     /// Run a tick, or show what one would do
     Run(run::RunArgs),
+    /// Write proven knowledge into config files (the route phase alone)
+    Route(route::RouteArgs),
     /// Perform a plan exactly as it was read
     Apply(apply::ApplyArgs),
     /// Take a tick back, files included
@@ -72,12 +99,16 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Show one entry with its sources, links, lines in files and history
     Show(show::ShowArgs),
+    /// Explain a line of a file (FILE:LINE) or an entry: sources, conversation, other places
+    Why(why::WhyArgs),
     /// Expire entries by hand; they can be restored
     Forget(entries::IdArgs),
     /// Bring expired entries back
     Restore(entries::IdArgs),
     /// Keep entries from ever expiring
     Protect(entries::ProtectArgs),
+    /// Measure links, clusters and more on labelled files
+    Eval(eval::EvalArgs),
     /// Show the settings in force
     Config(config::ConfigArgs),
 }
@@ -108,6 +139,10 @@ impl Session {
 
 /// Parses the arguments, runs the subcommand and turns its outcome into an exit code.
 pub fn main() -> std::process::ExitCode {
+    // A hook must never fail, not even over its arguments.
+    if let Some(code) = hook::main(&std::env::args_os().collect::<Vec<_>>()) {
+        return code;
+    }
     let cli = Cli::parse();
     match dispatch(cli) {
         Ok(code) => std::process::ExitCode::from(code as u8),
@@ -128,7 +163,14 @@ fn print_error(error: &Error) {
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     let session = Session::open(cli.global)?;
     match cli.command {
+        Command::Add(args) => add::run(&session, &args),
+        Command::Hook(_) => Ok(ExitCode::Success),
+        Command::Init(args) => init::run(&session, &args),
+        Command::InstallHooks(args) => init::install_hooks(&session, &args),
+        Command::UninstallHooks(args) => init::uninstall_hooks(&session, &args),
+        Command::Schedule(args) => schedule::run(&session, &args),
         Command::Run(args) => run::run(&session, &args),
+        Command::Route(args) => route::run(&session, &args),
         Command::Apply(args) => apply::run(&session, &args),
         Command::Undo(args) => undo::run(&session, &args),
         Command::Report(args) => report::run(&session, &args),
@@ -140,9 +182,11 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Model(args) => model::run(&session, &args),
         Command::Serve(args) => serve::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),
+        Command::Why(args) => why::run(&session, &args),
         Command::Forget(args) => entries::forget(&session, &args),
         Command::Restore(args) => entries::restore(&session, &args),
         Command::Protect(args) => entries::protect(&session, &args),
+        Command::Eval(args) => eval::run(&session, &args),
         Command::Config(args) => config::run(&session, &args),
     }
 }

@@ -31,6 +31,9 @@ pub struct RunArgs {
     /// Allow a tick to expire a large share of the store
     #[arg(long)]
     yes: bool,
+    /// Run only if a time of `schedule.cron` has passed since the last run
+    #[arg(long, conflicts_with = "dry_run")]
+    if_due: bool,
     /// What starts the run, for the journal
     #[arg(long, hide = true, default_value = "run")]
     trigger: String,
@@ -38,6 +41,9 @@ pub struct RunArgs {
 
 /// Runs a tick and prints its report.
 pub fn run(session: &Session, args: &RunArgs) -> Result<ExitCode> {
+    if args.if_due && !super::schedule::check_due(session)? {
+        return Ok(ExitCode::Success);
+    }
     let options = RunOptions {
         phases: tick::parse_phases(&args.phases)?,
         dry_run: args.dry_run,
@@ -72,7 +78,7 @@ fn write_plan(path: &Path, plan: &Plan) -> Result<()> {
 pub fn show(session: &Session, run: &Run) -> Result<ExitCode> {
     if session.global.json {
         print_json(&run.report)?;
-    } else {
+    } else if !session.global.quiet {
         print_text(&render(&run.report));
     }
     Ok(run.code)

@@ -32,8 +32,13 @@ pub struct Relations {
 
 /// Prints the entry.
 pub fn run(session: &Session, args: &ShowArgs) -> Result<ExitCode> {
+    by_id(session, &args.id)
+}
+
+/// Prints the entry whose id starts with `id`.
+pub fn by_id(session: &Session, id: &str) -> Result<ExitCode> {
     let store = Store::open(&session.paths, &session.settings)?;
-    let stored = store::resolve(store.reader(), &args.id)?;
+    let stored = store::resolve(store.reader(), id)?;
     let relations = relations(store.reader(), &stored)?;
     if session.global.json {
         print_json(&as_json(&stored, &relations))?;

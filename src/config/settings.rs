@@ -10,11 +10,13 @@ use std::collections::BTreeMap;
 pub struct Settings {
     pub store: StoreSettings,
     pub capture: CaptureSettings,
+    pub redact: RedactSettings,
     pub embed: EmbedSettings,
     pub connect: ConnectSettings,
     pub consolidate: ConsolidateSettings,
     pub route: RouteSettings,
     pub age: AgeSettings,
+    pub schedule: ScheduleSettings,
     pub search: SearchSettings,
 }
 
@@ -41,6 +43,12 @@ pub struct CaptureMarks {
     pub insight: Vec<String>,
     pub decision: Vec<String>,
     pub thought: Vec<String>,
+}
+
+/// `[redact]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct RedactSettings {
+    pub patterns: BTreeMap<String, String>,
 }
 
 /// `[embed]`
@@ -84,6 +92,7 @@ pub struct ConnectSettings {
 pub struct ConsolidateSettings {
     pub model: Names,
     pub min_cluster: usize,
+    pub cluster_similarity: f32,
     pub local_only: bool,
     pub min_coverage: f64,
     pub max_text_bytes: usize,
@@ -216,6 +225,13 @@ pub struct AgeSettings {
     pub max_reprieves: u32,
     pub max_expire_share: f64,
     pub max_expire_free: usize,
+}
+
+/// `[schedule]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct ScheduleSettings {
+    pub cron: String,
+    pub by: String,
 }
 
 /// `[search]`

@@ -88,8 +88,7 @@ fn is_password(value: &str, quoted: bool) -> bool {
     if quoted {
         return value.len() >= 6 && !value.contains(' ') && !is_name(value);
     }
-    let has_variety =
-        (letters > 0 && digits > 0) || (marks > 0 && digits > 0) || inner_marks(value);
+    let has_variety = (digits > 0 && letters + marks > 0) || inner_marks(value);
     value.len() >= 6 && has_variety && !is_call && !is_name(value) && !is_file(value)
 }
 
@@ -104,7 +103,7 @@ fn is_token(value: &str, quoted: bool) -> bool {
         && !is_uuid(value)
         && !is_name(value)
         && !is_file(value)
-        && !(is_path && !quoted)
+        && (quoted || !is_path)
 }
 
 /// Letters, digits, and everything else.

@@ -5,6 +5,9 @@
 //! on a [`Store::scratch`] copy, so planning never needs a second code path.
 
 mod apply;
+pub mod conversations;
+mod calls;
+mod clusters;
 mod descriptors;
 mod entries;
 mod found;
@@ -14,8 +17,17 @@ pub mod routes;
 
 mod overview;
 mod terms;
+pub mod links;
+pub mod vectors;
 
 pub use apply::{apply, check};
+pub use calls::{
+    Balance, ClosedCall, NewCall, OpenRow, balance, close_call, judge_call, open_call, open_calls,
+    pause, sent_since, set_pause,
+};
+pub use clusters::{
+    ClusterRow, QualityRow, cluster, clusters, forget_cluster, insert_quality, set_asked, titles,
+};
 pub use descriptors::{
     PlacedVector, Unembedded, ahead_of, count_failure, descriptors, dimensions, lacking,
     placed_vectors, put_vector, some_lacking,

@@ -115,7 +115,7 @@ impl Search<'_> {
             .collect();
         let mut starts: Vec<&PathBuf> = globs.iter().map(|(_, start, _)| start).collect();
         starts.sort();
-        starts.dedup_by(|inner, outer| inner.starts_with(&*outer));
+        starts.dedup_by(|inner, outer| inner.starts_with(outer));
         let starts: Vec<PathBuf> = starts.into_iter().cloned().collect();
         for start in starts.iter().filter(|start| start.is_dir()) {
             for path in self.files_below(start) {

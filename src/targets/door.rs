@@ -5,6 +5,7 @@
 //! file whole and no temporary file behind. The caller passes the resolved path, so a symbolic link
 //! stays one. A hard link is broken, as with every write by rename.
 
+use crate::fault;
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::path::Path;
@@ -67,7 +68,9 @@ pub fn write(path: &Path, before: Option<&str>, bytes: &[u8]) -> io::Result<()> 
     file.as_file().set_permissions(permissions(path)?)?;
     file.as_file().sync_all()?;
     expect(path, before)?;
+    fault::point("rename");
     file.persist(path).map_err(|error| error.error)?;
+    fault::point("renamed");
     sync_folder(folder)
 }
 
@@ -77,7 +80,9 @@ pub fn write(path: &Path, before: Option<&str>, bytes: &[u8]) -> io::Result<()> 
 /// As [`write`].
 pub fn remove(path: &Path, before: &str) -> io::Result<()> {
     expect(path, Some(before))?;
+    fault::point("remove");
     std::fs::remove_file(path)?;
+    fault::point("removed");
     path.parent().map_or(Ok(()), sync_folder)
 }
 

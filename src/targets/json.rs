@@ -17,7 +17,7 @@ pub fn locate(text: &str, key: &[String]) -> Result<Place, TargetError> {
     let items = split_items(text, inner.clone())
         .into_iter()
         .map(|span| Element { value: serde_json::from_str(&text[span.clone()]).ok(), span });
-    Ok(Place::List(List { items: items.collect(), inner }))
+    Ok(Place::List(List { items: items.collect(), inner }.of_text(key)?))
 }
 
 /// `text` after one operation.

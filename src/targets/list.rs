@@ -33,6 +33,15 @@ pub struct Element {
 }
 
 impl List {
+    /// The list, if it holds nothing but text: a line of ours among tables or numbers would break
+    /// whoever reads it.
+    pub fn of_text(self, key: &[String]) -> Result<Self, TargetError> {
+        match self.items.iter().all(|item| item.value.is_some()) {
+            true => Ok(self),
+            false => refuse(key, "holds other things than text"),
+        }
+    }
+
     /// The item with this value.
     pub fn find(&self, value: &str) -> Option<usize> {
         self.items.iter().position(|item| item.value.as_deref() == Some(value))

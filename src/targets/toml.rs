@@ -15,7 +15,8 @@ pub fn locate(text: &str, key: &[String]) -> Result<Place, TargetError> {
     let items = array.iter().filter_map(|value| {
         Some(Element { span: value.span()?, value: value.as_str().map(str::to_string) })
     });
-    Ok(Place::List(List { items: items.collect(), inner: span.start + 1..span.end - 1 }))
+    let list = List { items: items.collect(), inner: span.start + 1..span.end - 1 };
+    Ok(Place::List(list.of_text(key)?))
 }
 
 /// `text` after one operation.
@@ -86,9 +87,9 @@ fn add_key(text: &str, key: &[String], line: &str) -> Result<String, TargetError
             None => break,
         }
     }
-    let owner = key[..used].iter().fold(Some(document.as_table()), |table, part| {
-        table.and_then(|table| table.get(part)).and_then(Item::as_table)
-    });
+    let owner = key[..used]
+        .iter()
+        .try_fold(document.as_table(), |table, part| table.get(part).and_then(Item::as_table));
     let last = owner.and_then(last_own_value).into_iter().chain(header.map(|span| span.end)).max();
     let at = end_of_line(text, last.unwrap_or_else(|| top(text)));
     let at = if last.is_none() { top(text) } else { at };

@@ -193,6 +193,7 @@ fn sequence(
     let spans = block_items(all, below);
     let values = value.as_sequence().map_or(&[][..], |items| items.as_slice());
     let list = List { inner: line_range.clone(), items: elements(spans, values, key)? };
+    let list = list.of_text(key)?;
     Ok(Spot::Block { list, key_line: line_range })
 }
 
@@ -215,7 +216,7 @@ fn flow(text: &str, open: usize, value: &Value, key: &[String]) -> Result<Spot, 
     let inner = open + 1..close;
     let values = value.as_sequence().map_or(&[][..], |items| items.as_slice());
     let spans = split_items(text, inner.clone());
-    Ok(Spot::Flow(List { items: elements(spans, values, key)?, inner }))
+    Ok(Spot::Flow(List { items: elements(spans, values, key)?, inner }.of_text(key)?))
 }
 
 fn closing_bracket(text: &str, open: usize) -> Option<usize> {

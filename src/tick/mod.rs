@@ -7,6 +7,9 @@
 
 mod age;
 mod apply;
+pub mod buffer;
+pub mod connect;
+pub mod consolidate;
 mod context;
 mod files;
 mod lock;

@@ -1,6 +1,6 @@
 //! One tick from lock to report.
 
-use super::{Context, Level, Mode, Note, TickLock, age};
+use super::{Context, Level, Mode, Note, TickLock, age, buffer, connect, consolidate, route};
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
@@ -69,9 +69,15 @@ fn tick(ctx: &mut Context<'_>, options: &RunOptions) -> Result<Run> {
 
 fn run_phase(ctx: &mut Context<'_>, phase: Phase, options: &RunOptions) -> Result<()> {
     match phase {
-        Phase::Route => super::route::run(ctx),
+        Phase::Buffer => buffer::run(ctx),
+        Phase::Connect => connect::run(ctx),
+        Phase::Consolidate => {
+            consolidate::run(ctx)?;
+            // What was proven just now finds its neighbours in the same tick.
+            connect::run(ctx)
+        }
+        Phase::Route => route::run(ctx),
         Phase::Age => age::run(ctx, options.yes),
-        _ => Ok(()),
     }
 }
 

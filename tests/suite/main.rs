@@ -4,11 +4,17 @@
 #![allow(missing_docs)]
 
 mod architecture;
+mod capture;
+mod cases;
+mod connect;
+mod consolidate;
+mod cases;
 mod embed;
 mod embed_change;
 mod embed_pull;
 mod embed_serve;
 mod embed_server;
+mod everyday;
 mod retrieval;
 mod route;
 mod support;

@@ -1,77 +1,134 @@
 //! Routing: proven entries into files, and out again.
 
 use crate::support::Home;
-use lifecycle::config::Layers;
-use lifecycle::store::{self, Store};
-use lifecycle_phases::{Actor, Channel, Entry, EntryId, Kind, Source, State, Step};
-use std::path::Path;
-use std::time::Duration;
-
-/// Puts a proven entry into the store of `home` and returns its id.
-pub fn proven(home: &Home, project: Option<&Path>, text: &str) -> EntryId {
-    let settings = Layers::defaults().settings().unwrap();
-    std::fs::create_dir_all(home.store()).unwrap();
-    let _ = settings;
-    let mut store = Store::open_file(&home.database(), Duration::from_secs(5)).unwrap();
-    let source = Source::new(Channel::Tick, Actor::User);
-    let project = project.map(|path| path.canonicalize().unwrap().display().to_string());
-    let mut entry = Entry::new(text, Kind::Insight, project, 1_700_000_000_000, source);
-    entry.state = State::Proven;
-    let id = entry.id.clone();
-    let step = Step::Admit { entry: Box::new(entry) };
-    store.write(|tx| store::apply(tx, &step, 1_700_000_000_000, "test")).unwrap();
-    id
-}
-
-/// Runs the route phase.
-pub fn route(home: &Home) -> crate::support::Outcome {
-    home.run(&["run", "--phase", "route"])
-}
-
-pub fn read(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap()
-}
-
-pub fn project_with(home: &Home, files: &[(&str, &str)]) {
-    for (name, text) in files {
-        let path = home.project().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-}
 
 const NOTES: &str = "# harbor-api\n\n## Commands\n\n- Run the tests with `pnpm test`\n\n## Database\n\n- Migrations live in `db/migrations`\n- Postgres 16\n";
+const FACT: &str = "Each Postgres table of the database has a `created_at` column in UTC";
+
+fn block(line: &str) -> String {
+    format!("\n<!-- lifecycle:begin -->\n- {line}\n<!-- lifecycle:end -->\n")
+}
 
 #[test]
 fn a_fact_goes_to_its_section_once_and_back() {
     let home = Home::new();
-    project_with(&home, &[("CLAUDE.md", NOTES)]);
-    let id = proven(
-        &home,
-        Some(&home.project()),
-        "Each Postgres table of the database has a `created_at` column in UTC",
-    );
+    home.put("CLAUDE.md", NOTES);
+    let id = home.prove(Some(&home.project()), FACT);
     let dry = home.run(&["run", "--phase", "route", "--dry-run"]).success();
-    assert!(dry.out.contains("+- Each Postgres table"), "{}", dry.out);
+    assert!(dry.out.contains(&format!("+- {FACT}")), "{}", dry.out);
+    assert_eq!(home.get("CLAUDE.md"), NOTES);
+    home.route().success();
+    let after = format!("{NOTES}{}", block(FACT));
+    assert_eq!(home.get("CLAUDE.md"), after);
     let file = home.project().join("CLAUDE.md");
-    assert_eq!(read(&file), NOTES);
-    route(&home).success();
-    let after = read(&file);
-    assert_eq!(
-        after,
-        format!(
-            "{NOTES}\n<!-- lifecycle:begin -->\n- Each Postgres table of the database has a `created_at` column in UTC\n<!-- lifecycle:end -->\n"
-        )
-    );
     let modified = file.metadata().unwrap().modified().unwrap();
-    route(&home).success();
+    home.route().success();
     assert_eq!(file.metadata().unwrap().modified().unwrap(), modified);
-    let shown = home.json(&["show", id.as_str()]);
-    assert_eq!(shown["state"], "routed");
+    assert_eq!(home.state(&id), "routed");
     home.run(&["undo"]).success();
-    assert_eq!(read(&file), NOTES);
-    assert_eq!(home.json(&["show", id.as_str()])["state"], "proven");
+    assert_eq!(home.get("CLAUDE.md"), NOTES);
+    assert_eq!(home.state(&id), "proven");
     home.run(&["undo", "2"]).success();
-    assert_eq!(read(&file), after);
-    assert_eq!(home.json(&["show", id.as_str()])["state"], "routed");
+    assert_eq!(home.get("CLAUDE.md"), after);
+    assert_eq!(home.state(&id), "routed");
+}
+
+#[test]
+fn what_the_file_states_is_only_linked() {
+    let home = Home::new();
+    home.put("CLAUDE.md", NOTES);
+    let id = home.prove(Some(&home.project()), "Run the tests with pnpm test.");
+    home.route().success();
+    assert_eq!(home.get("CLAUDE.md"), NOTES);
+    assert_eq!(home.state(&id), "routed");
+    let why = home.json(&["why", &format!("{}:5", home.project().join("CLAUDE.md").display())]);
+    assert_eq!(why["id"], id.as_str());
+}
+
+#[test]
+fn what_contradicts_a_line_of_the_users_is_shown_and_waits() {
+    let home = Home::new();
+    home.put("CLAUDE.md", "# A\n\n- The dev server listens on port 3000\n");
+    let id = home.prove(Some(&home.project()), "The dev server listens on port 5173");
+    let outcome = home.route();
+    assert!(
+        outcome.said().contains("says “- The dev server listens on port 3000”"),
+        "{}",
+        outcome.out
+    );
+    assert_eq!(home.get("CLAUDE.md"), "# A\n\n- The dev server listens on port 3000\n");
+    assert_eq!(home.state(&id), "proven");
+}
+
+#[test]
+fn a_line_the_user_edits_is_theirs_and_one_they_delete_stays_away() {
+    let home = Home::new();
+    home.put("CLAUDE.md", NOTES);
+    home.prove(Some(&home.project()), FACT);
+    home.route().success();
+    let edited =
+        format!("{NOTES}{}", block("Each Postgres table has a `created_at` column in local time"));
+    home.put("CLAUDE.md", &edited);
+    let outcome = home.route().success();
+    assert!(outcome.said().contains("you edited the line"), "{}", outcome.out);
+    assert_eq!(home.get("CLAUDE.md"), edited);
+    let mine = "Each Postgres table has a `created_at` column in local time".to_string();
+    assert!(home.texts(&[]).contains(&mine));
+    home.put("CLAUDE.md", NOTES);
+    home.route().success();
+    home.route().success();
+    assert_eq!(home.get("CLAUDE.md"), NOTES);
+}
+
+#[test]
+fn undo_takes_out_our_line_alone_where_the_file_was_edited() {
+    let home = Home::new();
+    home.put("CLAUDE.md", NOTES);
+    home.prove(Some(&home.project()), FACT);
+    home.route().success();
+    home.put("CLAUDE.md", &home.get("CLAUDE.md").replace("Postgres 16", "Postgres 17"));
+    home.run(&["undo"]).success();
+    assert_eq!(home.get("CLAUDE.md"), NOTES.replace("Postgres 16", "Postgres 17"));
+}
+
+#[test]
+fn why_names_the_entry_behind_a_line() {
+    let home = Home::new();
+    home.put("CLAUDE.md", NOTES);
+    let id = home.prove(Some(&home.project()), FACT);
+    home.route().success();
+    let line = home.get("CLAUDE.md").lines().position(|line| line.contains(FACT)).unwrap() + 1;
+    let file = home.project().join("CLAUDE.md");
+    let out = home.run(&["why", &format!("{}:{line}", file.display())]).success().out;
+    assert!(out.contains(id.as_str()) && out.contains("score"), "{out}");
+    home.run(&["why", &format!("{}:1", file.display())]).code(8);
+}
+
+#[test]
+fn apply_refuses_a_file_that_changed() {
+    let home = Home::new();
+    home.put("CLAUDE.md", NOTES);
+    home.prove(Some(&home.project()), FACT);
+    let plan = home.path().join("plan.json");
+    home.run(&["run", "--phase", "route", "--dry-run", "--plan", plan.to_str().unwrap()]).success();
+    home.put("CLAUDE.md", "# mine\n");
+    let outcome = home.run(&["apply", plan.to_str().unwrap()]).code(6);
+    assert!(outcome.said().contains("has changed since"), "{}", outcome.out);
+    assert_eq!(home.get("CLAUDE.md"), "# mine\n");
+}
+
+#[test]
+fn an_entry_of_one_project_never_goes_to_another_nor_to_the_user() {
+    let home = Home::new();
+    home.put("CLAUDE.md", "# p\n\n- Use pnpm\n");
+    let other = home.path().join("other");
+    std::fs::create_dir_all(&other).unwrap();
+    let user = home.path().join("home/.claude");
+    std::fs::create_dir_all(&user).unwrap();
+    std::fs::write(user.join("CLAUDE.md"), "# me\n\n- Be brief\n").unwrap();
+    home.prove(Some(&other), "Use pnpm, never npm, in this repository");
+    home.route().success();
+    assert_eq!(home.get("CLAUDE.md"), "# p\n\n- Use pnpm\n");
+    assert_eq!(std::fs::read_to_string(user.join("CLAUDE.md")).unwrap(), "# me\n\n- Be brief\n");
+    assert!(std::fs::read_to_string(other.join("CLAUDE.md")).unwrap().contains("never npm"));
 }

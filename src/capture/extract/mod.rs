@@ -29,6 +29,7 @@ use self::marks::Marks;
 use self::sentences::{Paragraph, paragraphs, sentences};
 use super::transcript::{Content, Echo, Message};
 use crate::config::CaptureMarks;
+use crate::redact::{Counts, Redactor};
 use lifecycle_phases::text::normalise;
 use lifecycle_phases::{Actor, Kind};
 
@@ -96,6 +97,7 @@ pub struct Find {
 pub struct Extractor {
     cues: Cues,
     marks: Marks,
+    redactor: Redactor,
 }
 
 impl Extractor {
@@ -103,21 +105,42 @@ impl Extractor {
     ///
     /// # Errors
     /// A mark that is empty.
-    pub fn new(marks: &CaptureMarks) -> crate::Result<Self> {
-        Ok(Self { cues: Cues::new(), marks: Marks::new(marks)? })
+    pub fn new(marks: &CaptureMarks, redactor: Redactor) -> crate::Result<Self> {
+        Ok(Self { cues: Cues::new(), marks: Marks::new(marks)?, redactor })
     }
 
-    /// The statements in one part of a conversation, in order.
-    pub fn finds(&self, messages: &[Message], echo: &Echo) -> Vec<Find> {
+    /// The statements in one part of a conversation, in order. A message is redacted before it is
+    /// taken apart, so that no cut can make a secret unrecognisable; `counts` says what was found.
+    pub fn finds(&self, messages: &[Message], echo: &Echo, counts: &mut Counts) -> Vec<Find> {
+        let messages: Vec<Message> =
+            messages.iter().map(|message| self.redacted(message, counts)).collect();
+        self.finds_in(&messages, echo)
+    }
+
+    fn redacted(&self, message: &Message, counts: &mut Counts) -> Message {
+        let mut clean = |text: &str| {
+            let (text, found) = self.redactor.redact(text);
+            counts.add(&found);
+            text
+        };
+        let content = match &message.content {
+            Content::Prompt(text) => Content::Prompt(clean(text)),
+            Content::Reply(text) => Content::Reply(clean(text)),
+            Content::Act(act) => Content::Act(act.map_text(&mut clean)),
+        };
+        message.with(content)
+    }
+
+    fn finds_in(&self, messages: &[Message], echo: &Echo) -> Vec<Find> {
         let mut found = Vec::new();
         for (at, message) in messages.iter().enumerate() {
             let texts = match &message.content {
                 Content::Prompt(text) => {
                     found.extend(self.confirmed(&messages[..at], text));
-                    self.from_prompt(text)
+                    self.in_prompt(text)
                 }
                 Content::Reply(text) if is_last_of_turn(&messages[at..]) => {
-                    self.from_reply(text, echo)
+                    self.in_reply(text, echo)
                 }
                 _ => continue,
             };
@@ -127,19 +150,19 @@ impl Extractor {
         found
     }
 
-    /// The statement in a single reply, given outside a conversation file.
-    pub fn from_last_message(&self, text: &str) -> Vec<(String, Kind)> {
-        self.from_reply(text, &Echo::default())
+    /// The conclusions in a reply that a hook handed over, redacted already.
+    pub fn in_last_message(&self, text: &str, echo: &Echo) -> Vec<(String, Kind)> {
+        self.in_reply(text, echo)
     }
 
-    fn from_prompt(&self, text: &str) -> Vec<(String, Kind)> {
+    fn in_prompt(&self, text: &str) -> Vec<(String, Kind)> {
         let is_knowledge = |sentence: &str| self.cues.of_user(sentence);
         let mut found = self.statements(&paragraphs(text), &is_knowledge);
         found.truncate(MOST_FROM_PROMPT);
         found
     }
 
-    fn from_reply(&self, text: &str, echo: &Echo) -> Vec<(String, Kind)> {
+    fn in_reply(&self, text: &str, echo: &Echo) -> Vec<(String, Kind)> {
         let sort = |sentence: &str| match self.cues.of_assistant(sentence) {
             Sort::Knowledge if echo.repeats(sentence) => Sort::Chatter,
             sort => sort,

@@ -7,11 +7,12 @@ use proptest::prelude::*;
 use std::path::Path;
 
 fn extractor() -> Extractor {
-    Extractor::new(&Layers::defaults().settings().unwrap().capture.marks).unwrap()
+    let marks = Layers::defaults().settings().unwrap().capture.marks;
+    Extractor::new(&marks, Redactor::default()).unwrap()
 }
 
-fn from_prompt(text: &str) -> Vec<String> {
-    extractor().from_prompt(text).into_iter().map(|(text, _)| text).collect()
+fn in_prompt(text: &str) -> Vec<String> {
+    extractor().in_prompt(text).into_iter().map(|(text, _)| text).collect()
 }
 
 fn from_fixture(name: &str) -> Vec<Find> {
@@ -19,7 +20,7 @@ fn from_fixture(name: &str) -> Vec<Find> {
     let extractor = extractor();
     let mut found = Vec::new();
     read(&path, &Cursor::default(), Limits::default(), &mut |messages, echo| {
-        found.extend(extractor.finds(messages, echo));
+        found.extend(extractor.finds(messages, echo, &mut Counts::default()));
     })
     .unwrap();
     found
@@ -111,7 +112,7 @@ fn tasks_questions_and_talk_are_no_knowledge() {
         "Do you remember that bug?",
         "what is in src/deep?",
     ] {
-        assert_eq!(from_prompt(text), [""; 0], "{text}");
+        assert_eq!(in_prompt(text), [""; 0], "{text}");
     }
 }
 
@@ -134,13 +135,13 @@ fn statements_are_knowledge_in_three_languages() {
         "Il faut lancer les migrations avant les tests.",
         "Don't use unwrap outside tests.",
     ] {
-        assert_eq!(from_prompt(text), [text], "{text}");
+        assert_eq!(in_prompt(text), [text], "{text}");
     }
 }
 
 #[test]
 fn marks_are_taken_at_their_word() {
-    let find = |text: &str| extractor().from_prompt(text);
+    let find = |text: &str| extractor().in_prompt(text);
     let one = |text: &str, kind| vec![(text.to_string(), kind)];
     assert_eq!(
         find("Remember: Deploys happen on Tuesdays"),
@@ -162,19 +163,19 @@ fn marks_are_taken_at_their_word() {
 #[test]
 fn a_short_statement_takes_its_context_along() {
     let text = "The port changed its API. It must be called with a key now.";
-    assert_eq!(from_prompt(text), [text]);
+    assert_eq!(in_prompt(text), [text]);
 }
 
 #[test]
 fn only_an_explicit_decision_is_protected() {
-    let kinds = |text: &str| extractor().from_prompt(text).pop().map(|(_, kind)| kind);
+    let kinds = |text: &str| extractor().in_prompt(text).pop().map(|(_, kind)| kind);
     assert_eq!(kinds("We decided to drop the cache."), Some(Kind::Decision));
     assert_eq!(kinds("Never drop the cache."), Some(Kind::Insight));
 }
 
 #[test]
 fn what_the_assistant_announces_is_no_conclusion() {
-    let conclusions = |text: &str| extractor().from_last_message(text).len();
+    let conclusions = |text: &str| extractor().in_last_message(text, &Echo::default()).len();
     assert_eq!(conclusions("I will run the tests because you asked. Noted: always use UTC."), 0);
     assert_eq!(
         conclusions("Let me know if it must be faster. Would you like me to always do this?"),
@@ -190,9 +191,9 @@ fn what_the_assistant_announces_is_no_conclusion() {
 #[test]
 fn a_pasted_document_is_not_kept_whole() {
     let text = "One must never do this thing here.\n\n".repeat(500);
-    assert_eq!(from_prompt(&text).len(), MOST_FROM_PROMPT);
+    assert_eq!(in_prompt(&text).len(), MOST_FROM_PROMPT);
     let long = format!("We must never do {}", "this and that ".repeat(500));
-    assert!(from_prompt(&long)[0].len() <= LONGEST);
+    assert!(in_prompt(&long)[0].len() <= LONGEST);
 }
 
 proptest! {
@@ -201,7 +202,7 @@ proptest! {
     fn any_text_is_survived(text in any::<String>(), lines in "(remember:|- |never |\n|#decision|\\?|é|👩🏽‍✈️|```| ){0,30}") {
         let extractor = extractor();
         for text in [text, lines] {
-            for (found, _) in extractor.from_prompt(&text).into_iter().chain(extractor.from_last_message(&text)) {
+            for (found, _) in extractor.in_prompt(&text).into_iter().chain(extractor.in_last_message(&text, &Echo::default())) {
                 prop_assert!(found.len() <= LONGEST_MARKED);
             }
         }

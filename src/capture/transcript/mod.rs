@@ -99,6 +99,16 @@ impl Act {
     fn ran(command: &str) -> Self {
         Self::Ran { command: cut(command, OUTPUT).to_string(), failed: None, output: String::new() }
     }
+
+    /// The same act with its texts changed by `change`.
+    pub fn map_text(&self, change: &mut dyn FnMut(&str) -> String) -> Self {
+        match self {
+            Self::Edited { file } => Self::Edited { file: file.clone() },
+            Self::Ran { command, failed, output } => {
+                Self::Ran { command: change(command), failed: *failed, output: change(output) }
+            }
+        }
+    }
 }
 
 /// One message with its circumstances.
@@ -117,6 +127,11 @@ pub struct Message {
 }
 
 impl Message {
+    /// The same message with another content.
+    pub fn with(&self, content: Content) -> Self {
+        Self { content, ..self.clone() }
+    }
+
     /// Who said or did it.
     pub fn actor(&self) -> Actor {
         match self.content {

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
+mod routing;
 pub mod standin;
 
 use serde_json::Value;

@@ -1,0 +1,232 @@
+//! Which pairs are linked.
+//!
+//! A newcomer is compared with its nearest neighbours by cosine. Pairs at or above the link line
+//! become links, the strongest first, until either end has as many as it may have; a stronger pair
+//! takes the place of the other end's weakest link. So a hub cannot flood the graph, and the links
+//! of a set of entries are (up to the neighbours that were looked at) its strongest pairs.
+
+use super::differing::differing;
+use super::similarity::{Profile, Scale, similarity};
+use crate::entry::{Entry, EntryId};
+use crate::step::{Link, Step};
+use crate::{Phase, PlannedStep};
+use std::collections::BTreeMap;
+
+/// What links must be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkSettings {
+    /// Name of the descriptor whose vectors are compared.
+    pub descriptor: String,
+    /// Its scale.
+    pub scale: Scale,
+    /// The link line.
+    pub link_similarity: f32,
+    /// Links an entry may have.
+    pub max_links: usize,
+}
+
+/// An entry to compare with.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// The entry.
+    pub id: EntryId,
+    /// Its text.
+    pub text: String,
+    /// Its project: entries of two projects never link.
+    pub project: Option<String>,
+    /// What of the text takes part.
+    pub profile: Profile,
+}
+
+impl Compared {
+    /// An entry as one to compare with.
+    pub fn new(entry: &Entry) -> Self {
+        Self {
+            id: entry.id.clone(),
+            text: entry.text.clone(),
+            project: entry.project.clone(),
+            profile: Profile::of(&entry.text),
+        }
+    }
+}
+
+/// A new entry and the entries near it.
+#[derive(Clone, Debug)]
+pub struct Newcomer<'a> {
+    /// The new entry.
+    pub entry: &'a Compared,
+    /// Entries with their raw cosines, in any order; itself among them does no harm.
+    pub neighbours: Vec<(&'a Compared, f32)>,
+}
+
+/// The links that entries have, as they change.
+#[derive(Clone, Debug, Default)]
+pub struct LinkTable(BTreeMap<EntryId, Vec<Link>>);
+
+impl LinkTable {
+    /// A table of these links.
+    pub fn new(links: impl IntoIterator<Item = Link>) -> Self {
+        let mut table = Self::default();
+        for link in links {
+            table.insert(link);
+        }
+        table
+    }
+
+    fn insert(&mut self, link: Link) {
+        for end in [link.a.clone(), link.b.clone()] {
+            let links = self.0.entry(end).or_default();
+            links.retain(|known| (&known.a, &known.b) != (&link.a, &link.b));
+            links.push(link.clone());
+        }
+    }
+
+    fn remove(&mut self, link: &Link) {
+        for end in [&link.a, &link.b] {
+            if let Some(links) = self.0.get_mut(end) {
+                links.retain(|known| (&known.a, &known.b) != (&link.a, &link.b));
+            }
+        }
+    }
+
+    fn has(&self, a: &EntryId, b: &EntryId) -> bool {
+        self.0.get(a).is_some_and(|links| links.iter().any(|link| link.a == *b || link.b == *b))
+    }
+
+    fn weakest(&self, end: &EntryId) -> Option<&Link> {
+        self.0.get(end)?.iter().min_by(|x, y| strength(x, y))
+    }
+
+    fn count(&self, end: &EntryId) -> usize {
+        self.0.get(end).map_or(0, Vec::len)
+    }
+}
+
+fn strength(x: &Link, y: &Link) -> std::cmp::Ordering {
+    x.similarity.total_cmp(&y.similarity).then_with(|| (&y.a, &y.b).cmp(&(&x.a, &x.b)))
+}
+
+/// The link of a pair, where it is alike enough.
+pub fn link(a: &Compared, b: &Compared, cosine: f32, settings: &LinkSettings) -> Option<Link> {
+    if a.id == b.id || a.project != b.project || !cosine.is_finite() {
+        return None;
+    }
+    let similarity = similarity(settings.scale, cosine, &a.profile, &b.profile);
+    if similarity < settings.link_similarity {
+        return None;
+    }
+    let differing = differing(&a.text, &b.text);
+    let (a, b) = Link::pair(a.id.clone(), b.id.clone());
+    Some(Link { a, b, similarity, cosine, descriptor: settings.descriptor.clone(), differing })
+}
+
+/// The links of `newcomers`, in their order, given the links that they and their neighbours have.
+/// A link that gives way to a stronger one is taken back by a step of its own.
+pub fn decide(
+    newcomers: &[Newcomer<'_>],
+    mut table: LinkTable,
+    settings: &LinkSettings,
+) -> Vec<PlannedStep> {
+    let mut steps = Vec::new();
+    for newcomer in newcomers {
+        let mut found: Vec<Link> = newcomer
+            .neighbours
+            .iter()
+            .filter_map(|(other, cosine)| link(newcomer.entry, other, *cosine, settings))
+            .filter(|link| !table.has(&link.a, &link.b))
+            .collect();
+        found.sort_by(|x, y| strength(y, x));
+        found.truncate(settings.max_links);
+        for link in found {
+            take(link, &mut table, settings, &mut steps);
+        }
+    }
+    steps
+}
+
+fn take(link: Link, table: &mut LinkTable, settings: &LinkSettings, steps: &mut Vec<PlannedStep>) {
+    let mut leaving = Vec::new();
+    for end in [&link.a, &link.b] {
+        if table.count(end) < settings.max_links {
+            continue;
+        }
+        match table.weakest(end) {
+            Some(weakest) if strength(weakest, &link).is_lt() => leaving.push(weakest.clone()),
+            _ => return,
+        }
+    }
+    for old in leaving {
+        table.remove(&old);
+        let reason = format!("stronger links took its place ({} each at most)", settings.max_links);
+        steps.push(PlannedStep::new(Phase::Connect, Step::Unlink { link: old }, reason));
+    }
+    let reason = reason(&link);
+    table.insert(link.clone());
+    steps.push(PlannedStep::new(Phase::Connect, Step::Link { link }, reason));
+}
+
+fn reason(link: &Link) -> String {
+    let differing = link.differing.map(|how| format!(", but another {how}")).unwrap_or_default();
+    format!("similarity {:.2} (cosine {:.2}){differing}", link.similarity, link.cosine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Actor, Channel, Kind, Source};
+    use proptest::prelude::*;
+
+    fn compared(text: &str, project: Option<&str>) -> Compared {
+        let source = Source::new(Channel::Cli, Actor::User);
+        Compared::new(&Entry::new(text, Kind::Insight, project.map(Into::into), 0, source))
+    }
+
+    fn settings(max_links: usize) -> LinkSettings {
+        LinkSettings {
+            descriptor: "test".into(),
+            scale: Scale::IDENTITY,
+            link_similarity: 0.75,
+            max_links,
+        }
+    }
+
+    #[test]
+    fn projects_and_no_project_do_not_mix() {
+        let (a, b) = (compared("the quay gate", Some("/p")), compared("the quay door", None));
+        assert!(link(&a, &b, 0.95, &settings(4)).is_none());
+        let (a, b) = (compared("the quay gate", None), compared("the quay door", None));
+        assert!(link(&a, &b, 0.95, &settings(4)).is_some());
+        assert!(link(&a, &a, 1.0, &settings(4)).is_none());
+        assert!(link(&a, &b, f32::NAN, &settings(4)).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn no_entry_has_more_links_than_it_may(
+            cosines in prop::collection::vec(0.6f32..1.0, 66), max in 1usize..5,
+        ) {
+            let entries: Vec<Compared> =
+                (0..12).map(|n| compared(&format!("zeta{n} omega{n}"), None)).collect();
+            let mut at = 0;
+            let mut newcomers = Vec::new();
+            for (place, entry) in entries.iter().enumerate() {
+                let neighbours = (0..place).map(|other| {
+                    at += 1;
+                    (&entries[other], cosines[at - 1])
+                });
+                newcomers.push(Newcomer { entry, neighbours: neighbours.collect() });
+            }
+            let mut counts: BTreeMap<EntryId, i32> = BTreeMap::new();
+            for planned in decide(&newcomers, LinkTable::default(), &settings(max)) {
+                let (link, change) = match planned.step {
+                    Step::Link { link } => (link, 1),
+                    Step::Unlink { link } => (link, -1),
+                    _ => continue,
+                };
+                *counts.entry(link.a).or_default() += change;
+                *counts.entry(link.b).or_default() += change;
+            }
+            prop_assert!(counts.values().all(|count| (0..=max as i32).contains(count)));
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! `lifecycle add`: a note by hand, or many from a file. Storing needs no server and no model.
+//!
+//! When the store stays busy the notes are left in the inbox, the command says so and ends with
+//! exit code 5; the next tick takes them in.
+
+use super::{Session, one_line, print_json, print_text};
+use crate::capture::inbox::{self, Note, Record};
+use crate::capture::project;
+use crate::clock::parse_time;
+use crate::error::{Error, ExitCode, Result};
+use crate::redact::{Counts, redact};
+use crate::store::Store;
+use crate::tick::buffer;
+use clap::Args;
+use lifecycle_phases::buffer::{Arrival, clean};
+use lifecycle_phases::{Actor, Channel, Entry, Kind, Source};
+use serde::Deserialize;
+use serde_json::json;
+use std::io::{BufRead, Read};
+use std::path::{Path, PathBuf};
+
+/// Options of `add`.
+#[derive(Args)]
+pub struct AddArgs {
+    /// The text, or `-` to read it from standard input
+    #[arg(required_unless_present_any = ["file", "file_text"])]
+    text: Option<String>,
+    /// A file of notes, one JSON object a line: text, project, kind, created
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "file_text"])]
+    file: Option<PathBuf>,
+    /// A file whose whole text becomes one entry
+    #[arg(long, value_name = "FILE", conflicts_with = "text")]
+    file_text: Option<PathBuf>,
+    /// The project's folder [default: the current one's]
+    #[arg(long, value_name = "PATH")]
+    project: Option<PathBuf>,
+    /// What it is about: insight, decision, thought, …
+    #[arg(long, default_value = "insight")]
+    kind: String,
+}
+
+/// A line of a notes file.
+#[derive(Deserialize)]
+struct NoteLine {
+    text: String,
+    project: Option<PathBuf>,
+    kind: Option<String>,
+    #[serde(alias = "ts")]
+    created: Option<serde_json::Value>,
+}
+
+/// What was read, and what could not be.
+#[derive(Default)]
+struct Batch {
+    arrivals: Vec<Arrival>,
+    bad: Vec<String>,
+    redacted: Counts,
+}
+
+/// Stores the notes and prints their ids.
+pub fn run(session: &Session, args: &AddArgs) -> Result<ExitCode> {
+    let read = read(session, args)?;
+    let entries: Vec<Entry> = read.arrivals.iter().filter_map(entry_of).collect();
+    if !read.arrivals.is_empty() {
+        store(session, &read.arrivals)?;
+    }
+    say(session, &read, &entries)?;
+    match read.bad.first() {
+        None => Ok(ExitCode::Success),
+        Some(reason) if read.bad.len() == 1 && entries.is_empty() => {
+            Err(Error::input(reason.clone()).hint("nothing was stored"))
+        }
+        Some(_) => {
+            read.bad.iter().for_each(|reason| eprintln!("error: {reason}"));
+            Err(Error::input(format!("{} of the notes could not be used", read.bad.len()))
+                .hint(format!("the other {} are stored", entries.len())))
+        }
+    }
+}
+
+fn read(session: &Session, args: &AddArgs) -> Result<Batch> {
+    let mut read = Batch::default();
+    let source = Source::new(Channel::Cli, Actor::User);
+    let project = args.project.clone().unwrap_or_else(|| ".".into());
+    if let Some(file) = &args.file {
+        read_lines(session, args, file, &mut read)?;
+        return Ok(read);
+    }
+    let (text, source) = match (&args.file_text, args.text.as_deref()) {
+        (Some(file), _) => {
+            let path = Some(absolute(file).to_string_lossy().into_owned());
+            (read_text(file)?, Source { path, ..source })
+        }
+        (None, Some("-")) => (read_input()?, source),
+        (None, text) => (text.unwrap_or("").to_string(), source),
+    };
+    let arrival = Arrival {
+        text,
+        kind: kind(&args.kind)?,
+        project: named_project(session, &project)?,
+        created: session.clock.now(),
+        source,
+    };
+    if let Err(reason) = read.take(arrival) {
+        read.bad.push(reason);
+    }
+    Ok(read)
+}
+
+impl Batch {
+    /// Redacts and keeps an arrival, or says why it is none.
+    fn take(&mut self, arrival: Arrival) -> Result<(), String> {
+        if clean(&arrival.text).is_none() {
+            return Err("the text is empty".to_string());
+        }
+        let (text, counts) = redact(&arrival.text);
+        self.redacted.add(&counts);
+        self.arrivals.push(Arrival { text, ..arrival });
+        Ok(())
+    }
+}
+
+fn read_lines(session: &Session, args: &AddArgs, file: &Path, read: &mut Batch) -> Result<()> {
+    let opened = std::fs::File::open(file).map_err(|error| unreadable(file, &error))?;
+    let mut lines = std::io::BufReader::new(opened);
+    let (mut line, mut number, mut next) = (Vec::new(), 0, 0);
+    loop {
+        line.clear();
+        let offset = next;
+        number += 1;
+        if lines.read_until(b'\n', &mut line).map_err(|error| unreadable(file, &error))? == 0 {
+            return Ok(());
+        }
+        next += line.len() as u64;
+        let bytes = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line);
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let taken = arrival_of_line(session, args, (file, offset), bytes)
+            .and_then(|arrival| read.take(arrival));
+        if let Err(reason) = taken {
+            read.bad.push(format!("{}:{number}: {reason}", file.display()));
+        }
+    }
+}
+
+fn arrival_of_line(
+    session: &Session,
+    args: &AddArgs,
+    (file, offset): (&Path, u64),
+    line: &[u8],
+) -> Result<Arrival, String> {
+    let text = std::str::from_utf8(line).map_err(|error| format!("not UTF-8: {error}"))?;
+    let note: NoteLine = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let folder = note.project.or_else(|| args.project.clone()).unwrap_or_else(|| ".".into());
+    let message = |error: Error| error.message;
+    Ok(Arrival {
+        text: note.text,
+        kind: kind(note.kind.as_deref().unwrap_or(&args.kind)).map_err(message)?,
+        project: named_project(session, &folder).map_err(message)?,
+        created: note
+            .created
+            .map_or(Ok(session.clock.now()), |time| time_of(&time))
+            .map_err(message)?,
+        source: Source {
+            path: Some(absolute(file).to_string_lossy().into_owned()),
+            offset: Some(offset),
+            ..Source::new(Channel::Cli, Actor::User)
+        },
+    })
+}
+
+/// RFC 3339, or seconds or milliseconds since 1970.
+fn time_of(value: &serde_json::Value) -> Result<i64> {
+    const FIRST_MILLISECONDS: i64 = 100_000_000_000;
+    match (value.as_str(), value.as_f64()) {
+        (Some(text), _) => parse_time(text),
+        (None, Some(number)) if (number as i64) < FIRST_MILLISECONDS => {
+            Ok((number * 1000.0) as i64)
+        }
+        (None, Some(number)) => Ok(number as i64),
+        _ => Err(Error::input(format!("`{value}` is not a time"))),
+    }
+}
+
+fn kind(word: &str) -> Result<Kind> {
+    Kind::parse(word).ok_or_else(|| {
+        let all: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
+        Error::input(format!("`{word}` is not a kind"))
+            .hint(format!("the kinds are {}", all.join(", ")))
+    })
+}
+
+/// The project that a folder belongs to; one that is not captured is refused.
+fn named_project(session: &Session, folder: &Path) -> Result<Option<String>> {
+    let folder = absolute(folder);
+    let gate = buffer::Gate::new(&session.settings.capture, &session.paths)?;
+    if gate.is_closed(&folder) {
+        return Err(Error::refused(format!("{} is not captured", folder.display())).hint(format!(
+            "its project has a file {} or is listed in capture.exclude",
+            project::OPT_OUT
+        )));
+    }
+    Ok(project::project_of(&folder))
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+fn read_text(file: &Path) -> Result<String> {
+    let bytes = std::fs::read(file).map_err(|error| unreadable(file, &error))?;
+    String::from_utf8(bytes).map_err(|error| {
+        Error::input(format!("{}: not UTF-8: {error}", file.display())).hint("nothing was stored")
+    })
+}
+
+fn read_input() -> Result<String> {
+    let mut bytes = Vec::new();
+    let input = Path::new("standard input");
+    std::io::stdin().read_to_end(&mut bytes).map_err(|error| unreadable(input, &error))?;
+    String::from_utf8(bytes).map_err(|error| {
+        Error::input(format!("standard input is not UTF-8: {error}")).hint("nothing was stored")
+    })
+}
+
+fn unreadable(file: &Path, error: &std::io::Error) -> Error {
+    Error::input(format!("{}: {error}", file.display()))
+}
+
+/// Stores the arrivals, or leaves them in the inbox when the store stays busy.
+fn store(session: &Session, arrivals: &[Arrival]) -> Result<()> {
+    let now = session.clock.now();
+    let stored = Store::open(&session.paths, &session.settings)
+        .and_then(|mut store| buffer::admit(&mut store, arrivals, now, "add"));
+    match stored {
+        Err(error) if error.code == ExitCode::Busy => {
+            for arrival in arrivals {
+                inbox::put(&session.paths, &Record::Note(note_of(arrival)), now)?;
+            }
+            Err(Error::new(ExitCode::Busy, error.message).hint(
+                "nothing is lost: the text waits in the inbox, the next `lifecycle run` stores it",
+            ))
+        }
+        other => other,
+    }
+}
+
+fn note_of(arrival: &Arrival) -> Note {
+    Note {
+        text: arrival.text.clone(),
+        project: arrival.project.clone(),
+        about: arrival.kind,
+        created: arrival.created,
+        path: arrival.source.path.clone(),
+    }
+}
+
+fn entry_of(arrival: &Arrival) -> Option<Entry> {
+    let Arrival { text, kind, project, created, source } = arrival.clone();
+    Some(Entry::new(&clean(&text)?, kind, project, created, source))
+}
+
+fn say(session: &Session, read: &Batch, entries: &[Entry]) -> Result<()> {
+    if session.global.json {
+        let redacted: serde_json::Map<_, _> =
+            read.redacted.iter().map(|(rule, n)| (rule.to_string(), json!(n))).collect();
+        let ids: Vec<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
+        return print_json(&json!({ "ids": ids, "redacted": redacted, "refused": read.bad }));
+    }
+    for entry in entries {
+        print_text(&format!("{}  {}\n", entry.id, one_line(&entry.text, 60)));
+    }
+    if entries.len() > 1 {
+        print_text(&format!("{} notes\n", entries.len()));
+    }
+    if read.redacted.total() > 0 {
+        eprintln!("redacted before storing: {}", read.redacted);
+    }
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! The schedule as edits: the unit files of systemd or launchd, or our part of the crontab.
+
+use super::{Edit, Place, read};
+use crate::error::{Error, Result};
+use crate::schedule::{Backend, Unit, crontab};
+use std::path::Path;
+
+/// What the schedule changes: files, or the crontab.
+pub fn schedule_edits(unit: &Unit, by: Backend, home: &Path) -> Result<Vec<Edit>> {
+    if by == Backend::Cron {
+        let before = read(&Place::Crontab)?;
+        let table = text(before.as_deref())?;
+        let base = crontab::without_part(table);
+        return Ok(vec![Edit {
+            place: Place::Crontab,
+            owner: "schedule",
+            base: before.as_ref().map(|_| base.into_bytes()),
+            after: Some(crontab::with_part(table, &unit.cron()).into_bytes()),
+            before,
+        }]);
+    }
+    unit.files(by, home)
+        .into_iter()
+        .map(|(path, content)| {
+            let place = Place::File(path);
+            let before = read(&place)?;
+            Ok(Edit {
+                place,
+                owner: "schedule",
+                base: None,
+                before,
+                after: Some(content.into_bytes()),
+            })
+        })
+        .collect()
+}
+
+/// A place of the schedule that somebody changed, without our part.
+pub fn strip_schedule(place: &Place, now: &[u8]) -> Result<Vec<u8>> {
+    match place {
+        Place::Crontab => Ok(crontab::without_part(text(Some(now))?).into_bytes()),
+        Place::File(path) => Err(Error::refused(format!(
+            "{} was changed by hand; remove it yourself if it is no longer wanted",
+            path.display()
+        ))),
+    }
+}
+
+fn text(bytes: Option<&[u8]>) -> Result<&str> {
+    std::str::from_utf8(bytes.unwrap_or_default())
+        .map_err(|_| Error::input("the crontab is not UTF-8; it was left alone"))
+}

@@ -1,0 +1,281 @@
+//! Reads one conversation and stores what it says together with how far it was read.
+
+use super::{Gate, decide};
+use crate::capture::extract::{Extractor, Find};
+use crate::capture::inbox::Announcement;
+use crate::capture::transcript::{self, Content, Cursor, Echo, Limits, Message, Reading};
+use crate::capture::{Assistant, PROMPT_MARK, project, scan};
+use crate::error::{Error, Result};
+use crate::redact::{Counts, Redactor};
+use crate::store::conversations::{self, Conversation, OWN, SUB_AGENT};
+use crate::tick::Context;
+use lifecycle_phases::buffer::Arrival;
+use lifecycle_phases::entry::hex;
+use lifecycle_phases::text::normalise;
+use lifecycle_phases::{Actor, Channel};
+use std::path::{Path, PathBuf};
+
+/// A conversation to read, and who told of it.
+pub(super) struct Source {
+    assistant: Assistant,
+    path: PathBuf,
+    channel: Channel,
+    session: Option<String>,
+    cwd: Vec<String>,
+    last_message: Option<String>,
+    received: Option<i64>,
+    /// Inbox records that are settled once this was read.
+    pub(super) records: Vec<PathBuf>,
+}
+
+impl Source {
+    pub(super) fn new(assistant: Assistant, path: PathBuf, channel: Channel) -> Self {
+        Self {
+            assistant,
+            path,
+            channel,
+            session: None,
+            cwd: Vec::new(),
+            last_message: None,
+            received: None,
+            records: Vec::new(),
+        }
+    }
+
+    /// Adds what a hook told.
+    pub(super) fn announced(&mut self, record: PathBuf, told: &Announcement) {
+        self.records.push(record);
+        self.session = told.session.clone().or(self.session.take());
+        self.cwd.extend(told.cwd.clone());
+        self.last_message = told.last_assistant_message.clone().or(self.last_message.take());
+        self.received = Some(told.received);
+    }
+
+    /// Whether the file of an announced conversation may still be written where only the
+    /// announcement tells of it.
+    pub(super) fn may_still_appear(&self, ctx: &Context<'_>) -> bool {
+        let patience = i64::from(ctx.settings.capture.scan_days) * 86_400_000;
+        let is_recent = |received: i64| ctx.now().saturating_sub(received) < patience;
+        let folders = scan::folders(&ctx.settings.capture, ctx.paths);
+        let is_scanned = folders.iter().any(|(_, folder)| self.path.starts_with(folder));
+        self.received.is_some_and(is_recent) && !is_scanned
+    }
+}
+
+/// What came of a conversation.
+pub(super) enum Outcome {
+    /// There is no file, or nothing in it.
+    Missing,
+    /// It is read as far as it goes; these secrets were taken out.
+    Read(Counts),
+}
+
+/// Beginnings of the engine's own prompts, compared after [`normalise`].
+const OWN_PROMPTS: &[&str] = &[PROMPT_MARK];
+
+/// What reading a file gave.
+#[derive(Default)]
+struct Heard {
+    finds: Vec<Find>,
+    counts: Counts,
+    echo: Echo,
+    last_reply: String,
+    own: bool,
+    prompts_before: bool,
+}
+
+/// Reads conversations.
+pub(super) struct Intake {
+    extractor: Extractor,
+    gate: Gate,
+    limits: Limits,
+}
+
+impl Intake {
+    pub(super) fn new(ctx: &Context<'_>) -> Result<Self> {
+        let settings = &ctx.settings.capture;
+        Ok(Self {
+            extractor: Extractor::new(
+                &settings.marks,
+                Redactor::new(&ctx.settings.redact.patterns)?,
+            )?,
+            gate: Gate::new(settings, ctx.paths)?,
+            limits: Limits { line: settings.max_line_bytes, ..Limits::default() },
+        })
+    }
+
+    /// Reads what is new in a conversation and stores it.
+    pub(super) fn read(&self, ctx: &mut Context<'_>, source: &Source) -> Result<Outcome> {
+        let nothing = || Ok(Outcome::Read(Counts::default()));
+        let Some(file) = scan::stat(source.assistant, &source.path) else {
+            return Ok(Outcome::Missing);
+        };
+        let (row, is_hidden) = self.row(ctx, &source.path)?;
+        let same = row.size == file.size && row.modified == file.modified;
+        if same || [OWN, SUB_AGENT].contains(&row.problem.as_str()) {
+            return nothing();
+        }
+        let row =
+            Conversation { size: file.size, modified: file.modified, last_read: ctx.now(), ..row };
+        if self.is_own(source) {
+            store(ctx, &[], Conversation { problem: OWN.into(), ..row })?;
+            return nothing();
+        }
+        let mut heard = Heard { prompts_before: row.offset > 0, ..Heard::default() };
+        let reading = self.hear(source, &row, &mut heard)?;
+        let row = advanced(row, source, &reading, &heard);
+        if !row.problem.is_empty() {
+            store(ctx, &[], row)?;
+            return nothing();
+        }
+        let arrivals = self.arrivals(source, &row, &heard);
+        let closed = arrivals.is_empty() && self.all_closed(source, &reading, is_hidden);
+        store(ctx, &arrivals, if closed { hidden(row) } else { row })?;
+        Ok(Outcome::Read(if arrivals.is_empty() { Counts::default() } else { heard.counts }))
+    }
+
+    /// What is known of a file, and whether it is kept under the hash of its path.
+    fn row(&self, ctx: &Context<'_>, path: &Path) -> Result<(Conversation, bool)> {
+        let path = path.to_string_lossy().into_owned();
+        let connection = ctx.store.reader();
+        if let Some(row) = conversations::conversation(connection, &hidden_name(&path))? {
+            return Ok((row, true));
+        }
+        let row = conversations::conversation(connection, &path)?;
+        Ok((row.unwrap_or(Conversation { path, ..Conversation::default() }), false))
+    }
+
+    fn is_own(&self, source: &Source) -> bool {
+        self.gate.is_own(&source.path)
+            || source.cwd.iter().any(|cwd| self.gate.is_own(Path::new(cwd)))
+    }
+
+    fn hear(&self, source: &Source, row: &Conversation, heard: &mut Heard) -> Result<Reading> {
+        let cursor = Cursor { offset: row.offset, check: row.tail_hash.clone() };
+        let mut part = |messages: &[Message], echo: &Echo| {
+            for message in messages {
+                match &message.content {
+                    Content::Prompt(text) => {
+                        heard.own |= !heard.prompts_before && is_own_prompt(text);
+                        heard.prompts_before = true;
+                    }
+                    Content::Reply(text) => heard.last_reply.clone_from(text),
+                    Content::Act(_) => {}
+                }
+            }
+            heard.finds.extend(self.extractor.finds(messages, echo, &mut heard.counts));
+            heard.echo = echo.clone();
+        };
+        let reading = transcript::read(&source.path, &cursor, self.limits, &mut part)
+            .map_err(|error| Error::io(&source.path, &error))?;
+        self.hear_last(source, &reading, heard);
+        Ok(reading)
+    }
+
+    /// Takes in the last message that the hook handed over where the file does not have it yet.
+    fn hear_last(&self, source: &Source, reading: &Reading, heard: &mut Heard) {
+        let Some(told) = source.last_message.as_deref().filter(|_| reading.read > 0) else {
+            return;
+        };
+        if normalise(&heard.last_reply).contains(&normalise(told)) {
+            return;
+        }
+        for (text, kind) in self.extractor.in_last_message(told, &heard.echo) {
+            heard.finds.push(Find {
+                text,
+                kind,
+                actor: Actor::Assistant,
+                said: source.received,
+                cwd: reading.cwd.clone(),
+                offset: reading.cursor.offset,
+                files: Vec::new(),
+            });
+        }
+    }
+
+    fn arrivals(&self, source: &Source, row: &Conversation, heard: &Heard) -> Vec<Arrival> {
+        let mut arrivals = Vec::new();
+        for find in &heard.finds {
+            let folder = find.cwd.as_ref().or(source.cwd.last());
+            if folder.is_some_and(|folder| self.gate.is_closed(Path::new(folder))) {
+                continue;
+            }
+            let project = folder.map_or(row.project.clone(), project::project_of);
+            arrivals.push(arrival(source, row, find, project));
+        }
+        arrivals
+    }
+
+    /// Whether every folder that is known of the conversation is closed to capture.
+    fn all_closed(&self, source: &Source, reading: &Reading, is_hidden: bool) -> bool {
+        let mut folders = reading.cwd.iter().chain(&source.cwd).peekable();
+        let is_known = folders.peek().is_some();
+        if is_known {
+            folders.all(|folder| self.gate.is_closed(Path::new(folder)))
+        } else {
+            is_hidden
+        }
+    }
+}
+
+/// The row after a reading.
+fn advanced(row: Conversation, source: &Source, reading: &Reading, heard: &Heard) -> Conversation {
+    Conversation {
+        session: row.session.or(reading.session.clone()).or(source.session.clone()),
+        project: reading.cwd.as_deref().and_then(project::project_of).or(row.project),
+        offset: reading.cursor.offset,
+        tail_hash: reading.cursor.check.clone(),
+        problem: problem(reading, heard).into(),
+        ..row
+    }
+}
+
+fn problem(reading: &Reading, heard: &Heard) -> &'static str {
+    match (reading.sub_agent, heard.own) {
+        (true, _) => SUB_AGENT,
+        (_, true) => OWN,
+        _ => "",
+    }
+}
+
+fn is_own_prompt(text: &str) -> bool {
+    let text = normalise(text);
+    OWN_PROMPTS.iter().any(|own| text.starts_with(own))
+}
+
+fn arrival(source: &Source, row: &Conversation, find: &Find, project: Option<String>) -> Arrival {
+    let mut from = lifecycle_phases::Source::new(source.channel, find.actor);
+    from.conversation.clone_from(&row.session);
+    from.path = Some(source.path.to_string_lossy().into_owned());
+    from.offset = Some(find.offset);
+    from.files.clone_from(&find.files);
+    Arrival {
+        text: find.text.clone(),
+        kind: find.kind,
+        project,
+        created: find.said.or(source.received).unwrap_or(row.modified),
+        source: from,
+    }
+}
+
+/// One transaction: the entries, what was counted, and how far the file was read.
+fn store(ctx: &mut Context<'_>, arrivals: &[Arrival], row: Conversation) -> Result<()> {
+    let outcome = decide(ctx.store.reader(), arrivals)?;
+    ctx.perform_with(outcome.steps, |tx| {
+        conversations::put_sightings(tx, &outcome.sightings)?;
+        conversations::put_conversation(tx, &row)
+    })
+}
+
+/// The row of a conversation that is not captured: how far it was read, and nothing of what it is.
+fn hidden(row: Conversation) -> Conversation {
+    let is_hidden = row.path.starts_with(HIDDEN);
+    let path = if is_hidden { row.path } else { hidden_name(&row.path) };
+    Conversation { path, session: None, project: None, ..row }
+}
+
+const HIDDEN: &str = "hash:";
+
+fn hidden_name(path: &str) -> String {
+    format!("{HIDDEN}{}", hex(path.as_bytes(), 32))
+}

@@ -1,0 +1,97 @@
+//! The graph as other phases and commands need it.
+
+use crate::config::Settings;
+use crate::error::Result;
+use crate::store::{self, StoredEntry, links};
+use lifecycle_phases::cluster::{ClusterSettings, Graph, Node};
+use lifecycle_phases::connect::form::Form;
+use lifecycle_phases::{EntryId, Link, State, Step};
+use rusqlite::Connection;
+
+/// Entries and the links between them, with the graph that clusters are found in.
+pub struct Components {
+    /// The entries, in order of arrival.
+    pub entries: Vec<StoredEntry>,
+    /// The active links between them.
+    pub links: Vec<Link>,
+    /// Both as a graph.
+    pub graph: Graph,
+}
+
+/// What a cluster must be, as the settings say.
+pub fn cluster_settings(settings: &Settings) -> ClusterSettings {
+    ClusterSettings {
+        min_cluster: settings.consolidate.min_cluster,
+        similarity: settings.consolidate.cluster_similarity,
+    }
+}
+
+/// The connected components of `seeds` under `descriptor`; costs what those components hold.
+pub fn load_components(
+    connection: &Connection,
+    descriptor: &str,
+    seeds: &[EntryId],
+) -> Result<Components> {
+    let mut keys = Vec::with_capacity(seeds.len());
+    for seed in seeds {
+        keys.extend(store::entry_by_id(connection, seed)?.map(|stored| stored.seq));
+    }
+    let (entries, links) = links::components(connection, descriptor, keys)?;
+    build(connection, entries, links)
+}
+
+/// The whole graph under `descriptor`, of one project where `project` is given.
+pub fn load_graph(
+    connection: &Connection,
+    descriptor: &str,
+    project: Option<&str>,
+) -> Result<Components> {
+    let filter = store::Filter { project: project.map(Into::into), ..store::Filter::default() };
+    let entries = store::list(connection, &filter)?;
+    let links = links::links(connection, descriptor, project)?;
+    build(connection, entries, links.into_iter().map(|stored| stored.link).collect())
+}
+
+/// The entries whose links `steps` changed: the seeds of the components that a tick touched.
+pub fn touched<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Vec<EntryId> {
+    let mut ids: Vec<EntryId> = steps
+        .into_iter()
+        .filter_map(|step| match step {
+            Step::Link { link } | Step::Unlink { link } => Some([link.a.clone(), link.b.clone()]),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    ids.sort();
+    ids.dedup();
+    ids
+}
+
+fn build(
+    connection: &Connection,
+    entries: Vec<StoredEntry>,
+    links: Vec<Link>,
+) -> Result<Components> {
+    let mut nodes = Vec::with_capacity(entries.len());
+    for stored in &entries {
+        nodes.push(node(connection, stored)?);
+    }
+    let ends = links.iter().map(|link| (link.a.clone(), link.b.clone(), link.similarity));
+    let graph = Graph::new(nodes, ends);
+    Ok(Components { entries, links, graph })
+}
+
+fn node(connection: &Connection, stored: &StoredEntry) -> Result<Node> {
+    let entry = &stored.entry;
+    let proven = matches!(entry.state, State::Proven | State::Routed);
+    let weight = if proven { links::source_count(connection, stored.seq)?.max(1) } else { 1 };
+    let form = Form::of(&entry.text);
+    Ok(Node {
+        id: entry.id.clone(),
+        arrival: stored.seq,
+        protected: entry.is_protected(),
+        proven,
+        weight,
+        form: form.formal.then_some(form.skeleton),
+    })
+}

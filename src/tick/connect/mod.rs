@@ -1,0 +1,148 @@
+//! Glue of the connect phase: pending entries get vectors, then links.
+//!
+//! Entries are taken in chunks, in order of arrival. A chunk is embedded outside any transaction
+//! ([`vectors`]), added to the index of its project ([`neighbours`]), compared with its neighbours
+//! by the pure phase, and performed at once: its vectors and links are either both stored or both
+//! computed again. What serves other phases (graphs and components) stands in [`graph`].
+
+pub mod graph;
+mod neighbours;
+pub mod offline;
+mod vectors;
+
+use super::{Context, Level, serving};
+use crate::error::Result;
+use crate::store::{StoredEntry, links, vectors as stored};
+use lifecycle_phases::connect::{Compared, LinkSettings, LinkTable, Newcomer, Scale, decide};
+use lifecycle_phases::{Phase, PlannedStep, Step};
+use neighbours::Indexes;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use vectors::Embedded;
+
+/// Entries taken at a time.
+const CHUNK: usize = crate::embed::CHUNK;
+
+/// Neighbours that an entry is compared with.
+const NEIGHBOURS: usize = 64;
+
+/// Embeds and links what is pending.
+pub fn run(ctx: &mut Context<'_>) -> Result<()> {
+    let descriptor = ctx.embedder()?.descriptor().id();
+    let mut indexes = Indexes::new(&descriptor);
+    let mut after = 0;
+    loop {
+        let chunk = stored::pending(ctx.store.reader(), &descriptor, after, CHUNK)?;
+        let Some(last) = chunk.last() else { break };
+        after = last.seq;
+        let embedded = vectors::embed(ctx, &descriptor, chunk)?;
+        connect(ctx, &descriptor, &mut indexes, &embedded.entries)?;
+        if embedded.stopped {
+            break;
+        }
+    }
+    note_parked(ctx, &descriptor)?;
+    serving::refill(ctx)
+}
+
+/// The scale and limits of the running settings.
+pub fn link_settings(ctx: &Context<'_>) -> Result<LinkSettings> {
+    let embedder = ctx.embedder()?;
+    let descriptor = embedder.descriptor();
+    Ok(LinkSettings {
+        descriptor: descriptor.id(),
+        scale: scale(descriptor),
+        link_similarity: ctx.settings.connect.link_similarity,
+        max_links: ctx.settings.connect.max_links,
+    })
+}
+
+/// The scale of a descriptor.
+pub fn scale(descriptor: &crate::embed::Descriptor) -> Scale {
+    Scale { mean: descriptor.calibration.mean, link: descriptor.calibration.link }
+}
+
+fn connect(
+    ctx: &mut Context<'_>,
+    descriptor: &str,
+    indexes: &mut Indexes,
+    entries: &[Embedded],
+) -> Result<()> {
+    let mut projects: BTreeMap<Option<&str>, Vec<&Embedded>> = BTreeMap::new();
+    for entry in entries {
+        projects.entry(entry.stored.entry.project.as_deref()).or_default().push(entry);
+    }
+    let settings = link_settings(ctx)?;
+    let mut steps: Vec<PlannedStep> = entries.iter().map(|entry| entry.step(descriptor)).collect();
+    for (project, newcomers) in projects {
+        let index = indexes.of(ctx.store.reader(), project, &newcomers)?;
+        let found = index.near(ctx.store.reader(), &newcomers, &settings, NEIGHBOURS)?;
+        steps.extend(link(ctx, &newcomers, found, &settings)?);
+    }
+    let keys: Vec<i64> = entries.iter().map(|entry| entry.stored.seq).collect();
+    ctx.perform_with(steps, |tx| {
+        keys.iter().try_for_each(|key| links::retire_other_links(tx, descriptor, *key))
+    })
+}
+
+/// The neighbours of one newcomer: entries and cosines.
+type Found = Vec<(StoredEntry, f32)>;
+
+fn link(
+    ctx: &Context<'_>,
+    newcomers: &[&Embedded],
+    found: Vec<Found>,
+    settings: &LinkSettings,
+) -> Result<Vec<PlannedStep>> {
+    let mut compared: BTreeMap<i64, Compared> = BTreeMap::new();
+    let mut known = Vec::new();
+    let all = newcomers.iter().map(|new| &new.stored);
+    for entry in all.chain(found.iter().flatten().map(|(entry, _)| entry)) {
+        if let Entry::Vacant(place) = compared.entry(entry.seq) {
+            place.insert(Compared::new(&entry.entry));
+            known.extend(links::links_of(ctx.store.reader(), &settings.descriptor, entry.seq)?);
+        }
+    }
+    let newcomers: Vec<Newcomer<'_>> = newcomers
+        .iter()
+        .zip(&found)
+        .map(|(new, found)| Newcomer {
+            entry: &compared[&new.stored.seq],
+            neighbours: found.iter().map(|(entry, cos)| (&compared[&entry.seq], *cos)).collect(),
+        })
+        .collect();
+    let table = LinkTable::new(known.into_iter().map(|known| known.link));
+    Ok(decide(&newcomers, table, settings))
+}
+
+impl Embedded {
+    fn step(&self, descriptor: &str) -> PlannedStep {
+        let step = Step::Embed {
+            entry: self.stored.entry.id.clone(),
+            descriptor: descriptor.to_string(),
+            vector: self.vector.clone(),
+        };
+        let reason = if self.reused { "its vector was known" } else { "embedded" };
+        PlannedStep::new(Phase::Connect, step, reason)
+    }
+}
+
+fn note_parked(ctx: &mut Context<'_>, descriptor: &str) -> Result<()> {
+    let parked = stored::parked(ctx.store.reader(), descriptor)?;
+    if let Some(first) = parked.first() {
+        let text = format!(
+            "{} parked: embedding failed {} times and is not tried again under {descriptor}; \
+             first {}: {}",
+            entries(parked.len()),
+            ctx.settings.embed.max_attempts,
+            first.id.get(..8).unwrap_or(&first.id),
+            first.reason
+        );
+        ctx.note(Level::Waiting, Phase::Connect, text);
+    }
+    Ok(())
+}
+
+fn entries(count: usize) -> String {
+    if count == 1 { "1 entry is".into() } else { format!("{count} entries are") }
+}

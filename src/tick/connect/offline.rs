@@ -1,0 +1,142 @@
+//! The connect phase over texts that lie in no store: for measuring it.
+
+use super::{NEIGHBOURS, scale};
+use crate::config::Settings;
+use crate::embed::{CHUNK, Embedder, Role};
+use crate::error::{Error, Result};
+use crate::index::{Exact, Neighbours, nearest};
+use lifecycle_phases::cluster::{Graph, Node};
+use lifecycle_phases::connect::{
+    Compared, LinkSettings, LinkTable, Newcomer, Profile, decide, similarity,
+};
+use lifecycle_phases::{EntryId, Link, Step};
+use std::collections::{BTreeMap, HashMap};
+
+/// A text and its project.
+#[derive(Clone, Copy, Debug)]
+pub struct Note<'a> {
+    /// Texts of two projects never link.
+    pub project: Option<&'a str>,
+    /// The text.
+    pub text: &'a str,
+}
+
+/// The similarity of each pair.
+pub fn similarities(embedder: &dyn Embedder, pairs: &[(&str, &str)]) -> Result<Vec<f32>> {
+    let texts: Vec<&str> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
+    let vectors = vectors(embedder, &texts)?;
+    let scale = scale(embedder.descriptor());
+    let profiles: HashMap<&str, Profile> =
+        texts.iter().map(|text| (*text, Profile::of(text))).collect();
+    let score = |(a, b): &(&str, &str)| {
+        let cosine = crate::embed::cosine(&vectors[a], &vectors[b]);
+        similarity(scale, cosine, &profiles[a], &profiles[b])
+    };
+    Ok(pairs.iter().map(score).collect())
+}
+
+/// The graph of `notes`, given in their order of arrival. The id of a node is its place.
+pub fn graph(embedder: &dyn Embedder, notes: &[Note<'_>], settings: &Settings) -> Result<Graph> {
+    let texts: Vec<&str> = notes.iter().map(|note| note.text).collect();
+    let vectors = vectors(embedder, &texts)?;
+    let vectors: Vec<&[f32]> = texts.iter().map(|text| vectors[text].as_slice()).collect();
+    let links = links(notes, &vectors, &link_settings(embedder, settings))?;
+    let nodes = notes.iter().enumerate().map(|(place, note)| {
+        let form = Profile::of(note.text).form;
+        let arrival = i64::try_from(place).unwrap_or(i64::MAX);
+        Node { form: form.formal.then_some(form.skeleton), ..Node::new(id(place), arrival) }
+    });
+    Ok(Graph::new(nodes, links.into_iter().map(|link| (link.a, link.b, link.similarity))))
+}
+
+fn link_settings(embedder: &dyn Embedder, settings: &Settings) -> LinkSettings {
+    LinkSettings {
+        descriptor: embedder.descriptor().id(),
+        scale: scale(embedder.descriptor()),
+        link_similarity: settings.connect.link_similarity,
+        max_links: settings.connect.max_links,
+    }
+}
+
+/// The links of `notes` whose unit vectors are given, as one tick would make them.
+pub fn links(notes: &[Note<'_>], vectors: &[&[f32]], settings: &LinkSettings) -> Result<Vec<Link>> {
+    let compared: Vec<Compared> =
+        notes.iter().enumerate().map(|(place, note)| compared(place, note)).collect();
+    let mut projects: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
+    for (place, note) in notes.iter().enumerate() {
+        projects.entry(note.project).or_default().push(place);
+    }
+    let mut links = BTreeMap::new();
+    for places in projects.values() {
+        let newcomers = newcomers(places, vectors, &compared, settings)?;
+        for planned in decide(&newcomers, LinkTable::default(), settings) {
+            match planned.step {
+                Step::Link { link } => drop(links.insert((link.a.clone(), link.b.clone()), link)),
+                Step::Unlink { link } => drop(links.remove(&(link.a, link.b))),
+                _ => {}
+            }
+        }
+    }
+    Ok(links.into_values().collect())
+}
+
+fn newcomers<'a>(
+    places: &[usize],
+    vectors: &[&[f32]],
+    compared: &'a [Compared],
+    settings: &LinkSettings,
+) -> Result<Vec<Newcomer<'a>>> {
+    let dimensions = places.first().map_or(0, |place| vectors[*place].len());
+    let mut index = Exact::new(dimensions);
+    for place in places {
+        let key = i64::try_from(*place).unwrap_or(i64::MAX);
+        index
+            .add(key, vectors[*place])
+            .map_err(|error| Error::input(format!("note {place}: {error}")))?;
+    }
+    let queries: Vec<&[f32]> = places.iter().map(|place| vectors[*place]).collect();
+    let vector = |key: i64| vectors.get(usize::try_from(key).ok()?).map(|v| v.to_vec());
+    let floor = settings.scale.candidate_cosine();
+    let near = nearest(&index, &queries, NEIGHBOURS + 1, floor, vector);
+    let newcomer = |(place, near): (&usize, Vec<crate::index::Near>)| {
+        let others = near.iter().filter_map(|near| {
+            let other = usize::try_from(near.key).ok()?;
+            Some((&compared[other], near.cosine))
+        });
+        Newcomer { entry: &compared[*place], neighbours: others.collect() }
+    };
+    Ok(places.iter().zip(near).map(newcomer).collect())
+}
+
+fn compared(place: usize, note: &Note<'_>) -> Compared {
+    Compared {
+        id: id(place),
+        text: note.text.to_string(),
+        project: note.project.map(Into::into),
+        profile: Profile::of(note.text),
+    }
+}
+
+/// The id of the note at `place`.
+pub fn id(place: usize) -> EntryId {
+    EntryId(format!("{place:016x}"))
+}
+
+/// The place that an id of [`id`] names.
+pub fn place(id: &EntryId) -> Option<usize> {
+    usize::from_str_radix(id.as_str(), 16).ok()
+}
+
+fn vectors<'a>(embedder: &dyn Embedder, texts: &[&'a str]) -> Result<HashMap<&'a str, Vec<f32>>> {
+    let mut distinct = texts.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let mut vectors = HashMap::with_capacity(distinct.len());
+    for chunk in distinct.chunks(CHUNK) {
+        let texts: Vec<String> = chunk.iter().map(|text| text.to_string()).collect();
+        for (text, result) in chunk.iter().zip(embedder.embed(&texts, Role::Document)) {
+            vectors.insert(*text, result.map_err(Error::from)?);
+        }
+    }
+    Ok(vectors)
+}

@@ -1,0 +1,362 @@
+//! Glue of the consolidate phase: clusters from the store, answers from a model or none, proven
+//! entries or the reason why not.
+//!
+//! One cluster is one request and one transaction at its end. Whatever fails leaves the sources as
+//! they were and a row that says why and when it is tried again.
+
+mod ledger;
+mod outcome;
+mod sources;
+
+pub use ledger::StoreLedger;
+pub use sources::{expand, originals};
+
+use super::{Context, Level};
+use crate::embed::{Embedder, Role};
+use crate::error::Result;
+use crate::model::{Answer, Ask, Chain, MERGE_RULES, Missed, Purpose, World};
+use crate::store::{self, ClusterRow};
+use lifecycle_phases::Phase;
+use lifecycle_phases::consolidate::{
+    self, Cluster, Decision, Limits, Prepared, Question, extractive, prompt, reply,
+};
+use lifecycle_phases::step::ClusterOutcome;
+use outcome::{Failed, Outcomes};
+
+/// Consolidates the clusters that are due.
+pub fn run(ctx: &mut Context<'_>) -> Result<()> {
+    let aborted = ledger::close_dead(ctx)?;
+    if aborted > 0 {
+        let text = format!("{aborted} model requests of a killed run are counted as aborted");
+        ctx.note(Level::Info, Phase::Consolidate, text);
+    }
+    let mut work = Work::new(ctx)?;
+    let due = work.due(ctx)?;
+    if due.is_empty() {
+        return Ok(());
+    }
+    if let Some(load) = too_busy(ctx.settings.consolidate.max_load) {
+        let text = format!("{} clusters wait: the load average is {load:.1}", due.len());
+        ctx.note(Level::Waiting, Phase::Consolidate, text);
+        return Ok(());
+    }
+    work.consolidate(ctx, due)?;
+    let outcomes = std::mem::take(&mut work.outcomes);
+    outcomes.note(ctx)
+}
+
+/// The load average, where it is above the limit.
+fn too_busy(limit: f64) -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok().filter(|_| limit > 0.0)?;
+    let load: f64 = text.split_whitespace().next()?.parse().ok()?;
+    (load > limit).then_some(load)
+}
+
+/// The state of the phase.
+struct Work {
+    chain: Chain,
+    /// Whether what no model merged is merged without one.
+    extractive: bool,
+    limits: Limits,
+    /// Models and prompt, by which a cluster is judged.
+    asked: String,
+    outcomes: Outcomes,
+}
+
+/// A cluster that is due, with its row from before.
+struct Due {
+    prepared: Prepared,
+    before: Option<ClusterRow>,
+}
+
+impl Work {
+    fn new(ctx: &Context<'_>) -> Result<Self> {
+        let settings = &ctx.settings.consolidate;
+        let names = settings.model.list();
+        let chain = Chain::new(&names, settings, world(ctx)?)?;
+        let version = prompt::version(MERGE_RULES);
+        let models: Vec<String> = chain
+            .providers()
+            .map(|provider| format!("{}={}", provider.name, provider.model))
+            .collect();
+        let extractive = names.contains(&extractive::NAME);
+        Ok(Self {
+            chain,
+            extractive,
+            limits: Limits {
+                min_cluster: settings.min_cluster,
+                min_coverage: settings.min_coverage,
+                max_bytes: settings.max_text_bytes,
+            },
+            asked: format!(
+                "{} {version}{}",
+                models.join(","),
+                if extractive { " extractive" } else { "" }
+            ),
+            outcomes: Outcomes::default(),
+        })
+    }
+
+    /// Clusters whose time has come.
+    fn due(&self, ctx: &Context<'_>) -> Result<Vec<Due>> {
+        let now = ctx.now();
+        let mut due = Vec::new();
+        for cluster in sources::clusters(ctx)? {
+            self.consider(ctx, &cluster, now, &mut due)?;
+        }
+        Ok(due)
+    }
+
+    fn consider(
+        &self,
+        ctx: &Context<'_>,
+        cluster: &Cluster,
+        now: i64,
+        due: &mut Vec<Due>,
+    ) -> Result<()> {
+        let before = store::cluster(ctx.store.reader(), &cluster.key())?;
+        if before.as_ref().is_none_or(|row| self.is_due(row, now)) {
+            due.push(Due { prepared: consolidate::prepare(cluster), before });
+        }
+        Ok(())
+    }
+
+    fn is_due(&self, row: &ClusterRow, now: i64) -> bool {
+        let other_models = row.asked != self.asked;
+        match row.outcome {
+            ClusterOutcome::Waiting => other_models || !self.chain.is_empty(),
+            ClusterOutcome::Failed | ClusterOutcome::Paused => {
+                other_models || row.next_try.is_none_or(|at| at <= now)
+            }
+            ClusterOutcome::Stuck | ClusterOutcome::Declined | ClusterOutcome::Refused => {
+                other_models
+            }
+            ClusterOutcome::Conflict => false,
+        }
+    }
+
+    fn consolidate(&mut self, ctx: &mut Context<'_>, due: Vec<Due>) -> Result<()> {
+        let (ready, conflicting): (Vec<Due>, Vec<Due>) =
+            due.into_iter().partition(|due| due.prepared.is_mergeable(&self.limits));
+        for due in conflicting {
+            self.reject(ctx, &due, Failed::from_conflict(&due.prepared))?;
+        }
+        let mut rest = ready.into_iter().peekable();
+        while rest.peek().is_some() {
+            let batch: Vec<Due> = rest.by_ref().take(self.chain.width()).collect();
+            self.batch(ctx, batch)?;
+        }
+        Ok(())
+    }
+
+    fn batch(&mut self, ctx: &mut Context<'_>, batch: Vec<Due>) -> Result<()> {
+        if self.chain.is_empty() {
+            for due in batch {
+                self.without_model(ctx, &due, Failed::no_model())?;
+            }
+            return Ok(());
+        }
+        let asks: Vec<Ask> =
+            batch.iter().map(|due| ask(due.prepared.question(MERGE_RULES))).collect();
+        let outcomes = self.chain.ask_all(&asks, &mut StoreLedger { ctx: &mut *ctx })?;
+        for (due, outcome) in batch.into_iter().zip(outcomes) {
+            match outcome {
+                Ok(answer) => self.answered(ctx, &due, &answer)?,
+                Err(missed) => self.missed(ctx, &due, &missed)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn answered(&mut self, ctx: &mut Context<'_>, due: &Due, answer: &Answer) -> Result<()> {
+        self.outcomes.fallbacks(&answer.fallbacks, &answer.provider);
+        let parsed = reply::parse(answer.text.as_bytes());
+        let taken = taken_titles(ctx, &due.prepared)?;
+        let decision = consolidate::decide(
+            &due.prepared,
+            &parsed,
+            MERGE_RULES,
+            &self.limits,
+            &answer.model,
+            &taken,
+        );
+        let judged = decision.measures.refused.first().copied().unwrap_or("");
+        if !judged.is_empty() {
+            ctx.store.write(|tx| store::judge_call(tx, answer.call, judged))?;
+        }
+        let source = Source {
+            call: Some(answer.call),
+            provider: &answer.provider,
+            model: &answer.model,
+            text: &answer.text,
+        };
+        if decision.drafts.is_empty() && self.extractive {
+            self.record(ctx, &due.prepared, &decision, &source)?;
+            return self.without_model(ctx, due, Failed::of(&decision));
+        }
+        self.apply(ctx, due, decision, &source, answer.calls.clone())
+    }
+
+    fn missed(&mut self, ctx: &mut Context<'_>, due: &Due, missed: &Missed) -> Result<()> {
+        self.outcomes.fallbacks(&missed.fallbacks, extractive::NAME);
+        self.without_model(ctx, due, Failed::from_failure(&missed.failure))
+    }
+
+    /// Merges without a model where the settings allow it; else the cluster stays as it is.
+    fn without_model(&mut self, ctx: &mut Context<'_>, due: &Due, failed: Failed) -> Result<()> {
+        if !self.extractive {
+            return self.reject(ctx, due, failed);
+        }
+        let embedder = ctx.embedder()?;
+        let vectors = sentence_vectors(&*embedder, &due.prepared);
+        let taken = taken_titles(ctx, &due.prepared)?;
+        let decision =
+            consolidate::decide_extractive(&due.prepared, &vectors, &self.limits, &taken);
+        let source =
+            Source { call: None, provider: extractive::NAME, model: extractive::NAME, text: "" };
+        self.apply(ctx, due, decision, &source, Vec::new())
+    }
+
+    /// Performs what was decided: the merge once its text has a vector, else the rejection.
+    fn apply(
+        &mut self,
+        ctx: &mut Context<'_>,
+        due: &Due,
+        decision: Decision,
+        source: &Source<'_>,
+        calls: Vec<i64>,
+    ) -> Result<()> {
+        self.record(ctx, &due.prepared, &decision, source)?;
+        if decision.drafts.is_empty() {
+            return self.reject(ctx, due, Failed::of(&decision));
+        }
+        let embedder = ctx.embedder()?;
+        let texts: Vec<String> =
+            decision.drafts.iter().map(|draft| draft.entry.text.clone()).collect();
+        let vectors: std::result::Result<Vec<Vec<f32>>, _> =
+            embedder.embed(&texts, Role::Document).into_iter().collect();
+        let vectors = match vectors {
+            Ok(vectors) => vectors,
+            Err(error) => return self.reject(ctx, due, Failed::not_embedded(&error.to_string())),
+        };
+        let id = embedder.descriptor().id();
+        let mut steps: Vec<_> = decision
+            .drafts
+            .iter()
+            .zip(vectors)
+            .map(|(draft, vector)| due.prepared.merge(draft, &id, vector, calls.clone()))
+            .collect();
+        steps.extend(
+            due.prepared.conflict().map(|conflict| due.prepared.reject(&conflict, 0, None)),
+        );
+        let key = due.prepared.key.clone();
+        let conflicting = !due.prepared.conflicts.is_empty();
+        ctx.perform_with(steps, |tx| {
+            if conflicting { Ok(()) } else { store::forget_cluster(tx, &key) }
+        })?;
+        self.outcomes.merged(decision.drafts.len(), conflicting);
+        Ok(())
+    }
+
+    fn reject(&mut self, ctx: &mut Context<'_>, due: &Due, failed: Failed) -> Result<()> {
+        let settings = &ctx.settings.consolidate;
+        let before = due.before.as_ref().filter(|row| row.asked == self.asked);
+        let attempts = before.map_or(0, |row| row.attempts) + u32::from(failed.counts);
+        let (failed, next_try) =
+            failed.scheduled(attempts, settings.stuck_after, settings.retry_minutes, ctx.now());
+        self.outcomes.rejected(&failed, &due.prepared);
+        let same = before.is_some_and(|row| {
+            row.outcome == failed.rejection.outcome && !failed.counts && row.next_try == next_try
+        });
+        if same {
+            // Nothing new to say: a run that changes nothing writes nothing.
+            return Ok(());
+        }
+        let step = due.prepared.reject(&failed.rejection, attempts, next_try);
+        let (key, asked) = (due.prepared.key.clone(), self.asked.clone());
+        ctx.perform_with(vec![step], |tx| store::set_asked(tx, &key, &asked))
+    }
+
+    fn record(
+        &self,
+        ctx: &mut Context<'_>,
+        prepared: &Prepared,
+        decision: &Decision,
+        source: &Source<'_>,
+    ) -> Result<()> {
+        let measures = &decision.measures;
+        let hash = lifecycle_phases::ContentHash::of(source.text).0;
+        let row = store::QualityRow {
+            call: source.call,
+            at: ctx.now(),
+            provider: source.provider,
+            model: source.model,
+            cluster: &prepared.key,
+            accepted: decision.drafts.len(),
+            refused: &measures.refused,
+            coverage: measures.coverage,
+            quoted: decision.drafts.iter().map(|draft| draft.quoted).sum(),
+            bad_kinds: measures.bad_kinds,
+            bad_attribution: measures.bad_attribution,
+            duplicate_title: measures.duplicate_title,
+            no_file: measures.no_file,
+            kept_reason: measures.kept_reason,
+            chars: measures.chars,
+            text_hash: &hash,
+        };
+        ctx.store.write(|tx| store::insert_quality(tx, &row))
+    }
+}
+
+/// Where a text comes from.
+struct Source<'a> {
+    call: Option<i64>,
+    provider: &'a str,
+    model: &'a str,
+    text: &'a str,
+}
+
+/// Clock, waiting and redaction of a run.
+pub fn world(ctx: &Context<'_>) -> Result<World> {
+    let clock = ctx.clock;
+    let redactor = crate::redact::Redactor::default();
+    Ok(World {
+        now: Box::new(move || clock.now()),
+        wait: Box::new(std::thread::sleep),
+        redact: Box::new(move |text| redactor.redact(text).0),
+    })
+}
+
+fn ask(question: Question) -> Ask {
+    Ask {
+        purpose: Purpose::Merge,
+        cluster: Some(question.cluster),
+        rules: question.rules,
+        data: question.data,
+        schema: Some(question.schema),
+        strict_schema: Some(question.strict_schema),
+        prompt_version: prompt::version(MERGE_RULES),
+        max_tokens: None,
+    }
+}
+
+/// Titles of the project's other proven entries.
+fn taken_titles(
+    ctx: &Context<'_>,
+    prepared: &Prepared,
+) -> Result<std::collections::BTreeSet<String>> {
+    let project = prepared.notes.first().and_then(|note| note.entry.project.clone());
+    let mut titles = store::titles(ctx.store.reader(), project.as_deref())?;
+    for old in &prepared.replaces {
+        titles.remove(&old.title.clone().unwrap_or_default().to_lowercase());
+    }
+    Ok(titles)
+}
+
+/// Vectors of the sentences that extractive consolidation chooses from. A sentence that cannot be
+/// embedded is compared by its words.
+fn sentence_vectors(embedder: &dyn Embedder, prepared: &Prepared) -> extractive::Vectors {
+    let texts = prepared.sentence_texts();
+    let vectors = embedder.embed(&texts, Role::Document);
+    texts.into_iter().zip(vectors).filter_map(|(text, vector)| Some((text, vector.ok()?))).collect()
+}

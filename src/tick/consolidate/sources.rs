@@ -1,0 +1,76 @@
+//! Which clusters there are to consolidate.
+
+use super::super::Context;
+use super::super::connect::graph;
+use crate::error::Result;
+use crate::store::{self, StoredEntry};
+use lifecycle_phases::cluster;
+use lifecycle_phases::consolidate::Cluster;
+use lifecycle_phases::{Entry, EntryId, Link, State};
+use rusqlite::{Connection, params};
+use std::collections::BTreeSet;
+
+/// The clusters that hold at least one buffered entry, as clusters of originals. Costs what the
+/// components of linked buffered entries hold.
+pub fn clusters(ctx: &Context<'_>) -> Result<Vec<Cluster>> {
+    let connection = ctx.store.reader();
+    let descriptor = ctx.embedder()?.descriptor().id();
+    let seeds = linked_buffered(connection, &descriptor)?;
+    let components = graph::load_components(connection, &descriptor, &seeds)?;
+    let mut found = Vec::new();
+    for group in cluster::clusters(&components.graph, graph::cluster_settings(ctx.settings)) {
+        let cluster = expand(connection, &group.members, &components.links)?;
+        let fresh = cluster.members.iter().any(|entry| entry.state == State::Buffered);
+        if fresh && cluster.members.len() >= ctx.settings.consolidate.min_cluster {
+            found.push(cluster);
+        }
+    }
+    Ok(found)
+}
+
+/// Buffered entries with an active link, in order of arrival.
+fn linked_buffered(connection: &Connection, descriptor: &str) -> Result<Vec<EntryId>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id FROM entry WHERE state = 'buffered' AND (
+             EXISTS (SELECT 1 FROM link WHERE a = seq AND active AND descriptor = ?1)
+             OR EXISTS (SELECT 1 FROM link WHERE b = seq AND active AND descriptor = ?1))
+         ORDER BY seq",
+    )?;
+    let rows = statement.query_map([descriptor], |row| Ok(EntryId(row.get(0)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The group with each proven entry replaced by the originals it was made of.
+pub fn expand(connection: &Connection, group: &[EntryId], links: &[Link]) -> Result<Cluster> {
+    let ids: BTreeSet<&EntryId> = group.iter().collect();
+    let mut cluster = Cluster {
+        links: links.iter().filter(|l| ids.contains(&l.a) || ids.contains(&l.b)).cloned().collect(),
+        ..Cluster::default()
+    };
+    for id in group {
+        let Some(stored) = store::entry_by_id(connection, id)? else { continue };
+        let originals = originals(connection, &stored)?;
+        if originals.is_empty() {
+            cluster.members.push(stored.entry);
+        } else {
+            cluster.members.extend(originals);
+            cluster.replaces.push(stored.entry);
+        }
+    }
+    cluster.members.sort_by(|a, b| a.id.cmp(&b.id));
+    cluster.members.dedup_by(|a, b| a.id == b.id);
+    Ok(cluster)
+}
+
+/// The originals that a proven entry was made of.
+pub fn originals(connection: &Connection, proven: &StoredEntry) -> Result<Vec<Entry>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT source FROM provenance WHERE proven = ?1 AND active ORDER BY source",
+    )?;
+    let rows = statement.query_map(params![proven.seq], |row| row.get::<_, i64>(0))?;
+    let mut found = Vec::new();
+    for seq in rows.collect::<rusqlite::Result<Vec<i64>>>()? {
+        found.extend(store::entry_by_seq(connection, seq)?.map(|stored| stored.entry));
+    }
+    Ok(found)
+}

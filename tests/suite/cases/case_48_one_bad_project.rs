@@ -1,0 +1,23 @@
+use crate::support::Home;
+
+#[test]
+fn the_others_go_on() {
+    let home = Home::new();
+    let (gone, bad) = (home.path().join("gone"), home.path().join("bad"));
+    std::fs::create_dir_all(&gone).unwrap();
+    std::fs::create_dir_all(&bad).unwrap();
+    std::fs::write(home.path().join("CLAUDE.md"), "# parent\n").unwrap();
+    std::fs::write(bad.join("CLAUDE.md"), [0xff, 0xfe, b'#']).unwrap();
+    let lost = home.prove(Some(&gone), "The gone project uses Rust");
+    let waiting = home.prove(Some(&bad), "The bad project uses Go");
+    home.prove(Some(&home.project()), "The fine project uses Zig");
+    std::fs::remove_dir(&gone).unwrap();
+    let outcome = home.route().code(6);
+    assert!(outcome.said().contains("gone is gone"), "{}", outcome.out);
+    assert!(outcome.said().contains("not UTF-8"), "{}", outcome.out);
+    assert!(home.get("CLAUDE.md").contains("Zig"));
+    assert_eq!(home.state(&lost), "proven");
+    assert_eq!(home.state(&waiting), "proven");
+    assert_eq!(std::fs::read_to_string(home.path().join("CLAUDE.md")).unwrap(), "# parent\n");
+    assert_eq!(std::fs::read(bad.join("CLAUDE.md")).unwrap(), [0xff, 0xfe, b'#']);
+}
