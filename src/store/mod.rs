@@ -53,7 +53,6 @@ pub use journal::{
 pub use quality::{
     Generator, Latency, Quality, flat_prompts, generators, latency, quality, queue_wait,
 };
-pub use terms::{TERMS_VERSION, Term, query_terms, terms_of};
 pub use terms::{Term, is_unspaced, query_terms, terms_of};
 
 pub use overview::{Overview, overview};
