@@ -67,7 +67,7 @@ fn fill(file: &Path, notes: &[&Value], embedder: &dyn Embedder) -> Filled {
                 .unwrap();
         }
     } else {
-        store.write(|tx| store::rebuild_words(tx)).unwrap();
+        store.write(store::rebuild_words).unwrap();
     }
     Filled { store, names }
 }

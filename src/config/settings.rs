@@ -244,6 +244,8 @@ pub struct AgeSettings {
     pub max_reprieves: u32,
     pub max_expire_share: f64,
     pub max_expire_free: usize,
+    pub model: Names,
+    pub max_questions: usize,
 }
 
 /// `[schedule]`

@@ -277,6 +277,7 @@ fn a_codex_hook_without_a_path_leads_to_the_rollout_of_its_id() {
 fn a_pattern_of_the_users_own_is_redacted_too() {
     let home = Home::new();
     let pattern = "redact.patterns.badge='badge (?P<v>[0-9]{6})'";
-    home.run(&["--set", pattern, "add", "--project", "p", "the gate opens with badge 123456"]).success();
+    home.run(&["--set", pattern, "add", "--project", "p", "the gate opens with badge 123456"])
+        .success();
     assert_eq!(texts(&home), ["the gate opens with badge [redacted:badge]"]);
 }

@@ -11,6 +11,7 @@ use crate::redact::{Counts, Redactor};
 use crate::store::conversations::{self, Conversation, OWN, SUB_AGENT};
 use crate::tick::Context;
 use lifecycle_phases::buffer::Arrival;
+use lifecycle_phases::consolidate::prompt::MARK;
 use lifecycle_phases::entry::hex;
 use lifecycle_phases::text::normalise;
 use lifecycle_phases::{Actor, Channel, Kind};
@@ -76,7 +77,7 @@ pub(super) enum Outcome {
 
 /// Beginnings of the engine's own prompts. As many bytes as [`OWN_LENGTH`] are compared, after
 /// [`normalise`].
-const OWN_PROMPTS: &[&str] = &[PROMPT_MARK, MERGE_RULES];
+const OWN_PROMPTS: &[&str] = &[PROMPT_MARK, MARK, MERGE_RULES];
 const OWN_LENGTH: usize = 60;
 
 /// A conversation without a word of its end counts as ended after half an hour.

@@ -31,7 +31,7 @@ pub fn clusters(ctx: &Context<'_>) -> Result<Vec<Cluster>> {
 /// Whether an entry has yet to be consolidated. A protected one stays buffered when a proven entry
 /// quotes it, so it counts as new only where nothing was proven yet.
 fn is_fresh(entry: &Entry, cluster: &Cluster) -> bool {
-    entry.state == State::Buffered && !(entry.is_protected() && !cluster.replaces.is_empty())
+    entry.state == State::Buffered && (cluster.replaces.is_empty() || !entry.is_protected())
 }
 
 /// Buffered entries with an active link, in order of arrival.
