@@ -5,9 +5,9 @@
 //! on a [`Store::scratch`] copy, so planning never needs a second code path.
 
 mod apply;
-pub mod conversations;
 mod calls;
 mod clusters;
+pub mod conversations;
 mod descriptors;
 mod entries;
 mod found;
@@ -15,9 +15,9 @@ mod fts;
 mod journal;
 pub mod routes;
 
+pub mod links;
 mod overview;
 mod terms;
-pub mod links;
 pub mod vectors;
 
 pub use apply::{apply, check};

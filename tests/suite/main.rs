@@ -6,9 +6,9 @@
 mod architecture;
 mod capture;
 mod cases;
+mod cases;
 mod connect;
 mod consolidate;
-mod cases;
 mod embed;
 mod embed_change;
 mod embed_pull;

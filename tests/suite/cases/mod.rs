@@ -1,10 +1,14 @@
 //! Behaviour cases, one module each, named after the case. A case that several parts share has a
 //! module for each part.
 
+mod case_03_poison_note;
 mod case_04_same_text_ten_times;
 mod case_05_same_text_other_bytes;
 mod case_06_project_spelled_differently;
 mod case_16_broken_escapes;
+mod case_17_embedding_comes_later;
+mod case_18_useless_vectors;
+mod case_19_note_longer_than_the_model;
 mod case_22_toml_keeps_its_looks;
 mod case_23_unreadable_config_stays;
 mod case_24_key_in_another_spelling;
@@ -33,3 +37,4 @@ mod case_44_names_with_spaces_install;
 mod case_48_one_bad_project;
 mod case_49_links_and_imports;
 mod case_50_rules_front_matter;
+mod embedding;
