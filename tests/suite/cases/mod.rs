@@ -1,6 +1,7 @@
 //! Behaviour cases, one module each, named after the case. A case that several parts share has a
 //! module for each part.
 
+mod case_03_poison_note;
 mod case_04_same_text_ten_times;
 mod case_05_same_text_other_bytes;
 mod case_06_project_spelled_differently;
@@ -17,6 +18,9 @@ mod case_15_reply_of_another_shape;
 mod case_16_broken_escapes;
 mod case_16_broken_escapes_reply;
 mod case_17_embedding_comes_later;
+mod case_17_embedding_comes_later_embed;
+mod case_18_useless_vectors;
+mod case_19_note_longer_than_the_model;
 mod case_20_broken_index;
 mod case_20_broken_index_search;
 mod case_22_toml_keeps_its_looks;
@@ -55,3 +59,4 @@ mod case_47_quoted_injection_is_data;
 mod case_48_one_bad_project;
 mod case_49_links_and_imports;
 mod case_50_rules_front_matter;
+mod embedding;
