@@ -441,7 +441,8 @@ impl Judge<'_> {
             if title.trim().is_empty() { title_from(text) } else { title.trim().to_string() };
         let (title, duplicate) = distinct_title(&title, text, &self.taken);
         let entry = proven(text, title.clone(), kind, notes, &sources, self.generated_by);
-        let standings: Vec<Standing> = sources.iter().map(|&n| Standing::of(&notes[n].entry)).collect();
+        let standings: Vec<Standing> =
+            sources.iter().map(|&n| Standing::of(&notes[n].entry)).collect();
         self.decision.measures.duplicate_title |= duplicate;
         self.decision.measures.no_file |= entry.source.files.is_empty();
         let quotes =
@@ -487,9 +488,8 @@ impl Judge<'_> {
                 return self.decision;
             }
             let replaces = self.prepared.replaces.iter();
-            self.decision.drafts[0].replaces = replaces
-                .map(|entry| Standing { kept: false, ..Standing::of(entry) })
-                .collect();
+            self.decision.drafts[0].replaces =
+                replaces.map(|entry| Standing { kept: false, ..Standing::of(entry) }).collect();
         }
         if !self.decision.drafts.is_empty() {
             self.decision.rejection = None;
