@@ -93,7 +93,11 @@ fn fill(home: &Home, url: &str, clusters: usize) -> Paths {
         for (entry, vector) in entries.iter().zip(embedder.embed(&texts, Role::Document)) {
             steps.push(Step::Admit { entry: Box::new(entry.clone()) });
             let vector = vector.unwrap();
-            steps.push(Step::Embed { entry: entry.id.clone(), descriptor: descriptor.clone(), vector });
+            steps.push(Step::Embed {
+                entry: entry.id.clone(),
+                descriptor: descriptor.clone(),
+                vector,
+            });
         }
         for (a, b) in [(0, 1), (0, 2), (1, 2)] {
             steps.push(link(&entries[a].id, &entries[b].id, &descriptor));
@@ -106,8 +110,10 @@ fn fill(home: &Home, url: &str, clusters: usize) -> Paths {
 
 #[test]
 fn every_cluster_is_merged_once_whatever_fails_and_whoever_is_killed() {
-    let clusters: usize =
-        std::env::var("LIFECYCLE_TEST_CLUSTERS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
+    let clusters: usize = std::env::var("LIFECYCLE_TEST_CLUSTERS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(60);
     let (pid, kills) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicUsize::new(0)));
     let server = server(&pid, &kills);
     let home = Home::new();
@@ -132,11 +138,18 @@ fn every_cluster_is_merged_once_whatever_fails_and_whoever_is_killed() {
     // The last run may have been killed; one more settles the account.
     home.run(&["run", "--phase", "consolidate"]);
     let balance = store::balance(Store::open(&paths, &settings).unwrap().reader(), None).unwrap();
-    println!("{clusters} clusters, {runs} runs, {} kills, {balance:?}", kills.load(Ordering::SeqCst));
+    println!(
+        "{clusters} clusters, {runs} runs, {} kills, {balance:?}",
+        kills.load(Ordering::SeqCst)
+    );
     assert!(balance.is_settled(), "{balance:?}");
     assert_eq!(merged("SELECT count(*) FROM entry WHERE state = 'merged'"), wanted * 3);
     assert_eq!(merged("SELECT count(*) FROM provenance WHERE active"), wanted * 3);
     assert_eq!(merged("SELECT count(DISTINCT source) FROM provenance WHERE active"), wanted * 3);
-    assert_eq!(i64::try_from(server.chats().len()).unwrap(), balance.sent, "each request has its row");
+    assert_eq!(
+        i64::try_from(server.chats().len()).unwrap(),
+        balance.sent,
+        "each request has its row"
+    );
     assert!(kills.load(Ordering::SeqCst) > 0, "the dice never killed");
 }
