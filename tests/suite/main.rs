@@ -23,7 +23,6 @@ mod model;
 mod redaction;
 mod report_page;
 mod model_storm;
-mod redaction;
 mod retrieval;
 mod route;
 mod support;
