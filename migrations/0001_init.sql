@@ -102,12 +102,12 @@ CREATE TABLE route (
 ) STRICT;
 CREATE INDEX route_path ON route (path, status);
 
--- Vectors of blocks of target files. Derived; rows that no tick used for long are dropped.
+-- Vectors of blocks of target files. Derived: may be emptied at any time.
 CREATE TABLE section_vector (
   descriptor  TEXT NOT NULL,
   text_hash   TEXT NOT NULL,
   data        BLOB NOT NULL,                       -- f32 little-endian, unit length
-  used        INTEGER NOT NULL,                    -- when it was last read
+  used        INTEGER NOT NULL,                    -- when it was computed
   PRIMARY KEY (descriptor, text_hash)
 ) STRICT, WITHOUT ROWID;
 

@@ -3,6 +3,7 @@
 mod clusters;
 mod links;
 pub mod metrics;
+mod routes;
 
 use super::output::print_text;
 use super::{Session, eval_retrieval};
@@ -30,6 +31,8 @@ enum What {
     Retrieval(eval_retrieval::RetrievalArgs),
     /// Add a question to a golden set
     Add(eval_retrieval::AddArgs),
+    /// Which file does a fact belong in? Held-out bullets of repositories
+    Routes(routes::RoutesArgs),
 }
 
 /// A labelled file, and where the scored rows go.
@@ -49,6 +52,7 @@ pub fn run(session: &Session, args: &EvalArgs) -> Result<ExitCode> {
         What::Clusters(args) => clusters::run(session, args),
         What::Retrieval(args) => eval_retrieval::run(session, args).map(|()| ExitCode::Success),
         What::Add(args) => eval_retrieval::add(session, args).map(|()| ExitCode::Success),
+        What::Routes(args) => routes::run(session, args),
     }
 }
 

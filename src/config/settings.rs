@@ -213,6 +213,7 @@ pub struct RouteSettings {
     pub enabled: bool,
     pub floor: f32,
     pub margin: f32,
+    pub near: f32,
     pub general: bool,
     pub roots: Vec<String>,
     pub deny: Vec<String>,

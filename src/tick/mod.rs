@@ -14,7 +14,7 @@ mod context;
 mod files;
 mod lock;
 pub mod notes;
-mod route;
+pub mod route;
 mod run;
 pub mod serving;
 mod undo;

@@ -5,6 +5,7 @@
 //! and waits; the others go on.
 
 mod gather;
+pub mod offline;
 mod place;
 pub(super) mod reconcile;
 
