@@ -8,12 +8,12 @@
 
 use lifecycle::index::{Exact, Near, ProjectIndex, nearest};
 use lifecycle_phases::EntryId;
+use lifecycle_phases::Step;
 use lifecycle_phases::cluster::{ClusterSettings, Edge, Graph, Node, group};
 use lifecycle_phases::connect::form::Form;
 use lifecycle_phases::connect::{
     Compared, LinkSettings, LinkTable, Newcomer, Profile, Scale, decide, lexical::Terms,
 };
-use lifecycle_phases::{Link, Step};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
@@ -68,6 +68,8 @@ struct World {
     vectors: Vectors,
     indexes: BTreeMap<String, ProjectIndex>,
     folder: tempfile::TempDir,
+    compared: HashMap<usize, Compared>,
+    table: LinkTable,
     links: BTreeMap<(usize, usize), f32>,
     spent: BTreeMap<&'static str, f64>,
 }
@@ -129,6 +131,8 @@ fn open(folder: &Path) -> Result<World, Box<dyn Error>> {
         vectors: Vectors { file, dimensions, bytes },
         indexes: BTreeMap::new(),
         folder: tempfile::tempdir()?,
+        compared: HashMap::new(),
+        table: LinkTable::default(),
         links: BTreeMap::new(),
         spent: BTreeMap::new(),
     })
@@ -200,11 +204,18 @@ impl World {
     }
 
     fn link(&mut self, project: &str, places: &[usize], near: Vec<Vec<Near>>) {
-        let mut compared: HashMap<usize, Compared> = HashMap::new();
+        if self.compared.len() > 50_000 {
+            // What the engine forgets it reads again; here all links are at hand.
+            self.compared.clear();
+        }
         let keys = near.iter().flatten().filter_map(|near| usize::try_from(near.key).ok());
         for place in keys.chain(places.iter().copied()) {
-            compared.entry(place).or_insert_with(|| self.compared(place, project));
+            if !self.compared.contains_key(&place) {
+                let compared = self.compared(place, project);
+                self.compared.insert(place, compared);
+            }
         }
+        let compared = &self.compared;
         let newcomers: Vec<Newcomer<'_>> = places
             .iter()
             .zip(near)
@@ -217,8 +228,7 @@ impl World {
                     .collect(),
             })
             .collect();
-        let known = compared.keys().flat_map(|a| self.links_of(*a)).collect::<Vec<_>>();
-        for planned in decide(&newcomers, LinkTable::new(known), &settings()) {
+        for planned in decide(&newcomers, &mut self.table, &settings()) {
             match planned.step {
                 Step::Link { link } => {
                     self.links.insert((place(&link.a), place(&link.b)), link.similarity);
@@ -229,18 +239,6 @@ impl World {
                 _ => {}
             }
         }
-    }
-
-    /// Links in which `a` is the smaller end; the larger ends find theirs by their own call.
-    fn links_of(&self, a: usize) -> impl Iterator<Item = Link> {
-        self.links.range((a, 0)..(a + 1, 0)).map(|((a, b), similarity)| Link {
-            a: id(*a),
-            b: id(*b),
-            similarity: *similarity,
-            cosine: *similarity,
-            descriptor: "bench".into(),
-            differing: None,
-        })
     }
 
     fn compared(&self, place: usize, project: &str) -> Compared {

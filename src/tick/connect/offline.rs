@@ -76,7 +76,7 @@ pub fn links(notes: &[Note<'_>], vectors: &[&[f32]], settings: &LinkSettings) ->
     let mut links = BTreeMap::new();
     for places in projects.values() {
         let newcomers = newcomers(places, vectors, &compared, settings)?;
-        for planned in decide(&newcomers, LinkTable::default(), settings) {
+        for planned in decide(&newcomers, &mut LinkTable::default(), settings) {
             match planned.step {
                 Step::Link { link } => drop(links.insert((link.a.clone(), link.b.clone()), link)),
                 Step::Unlink { link } => drop(links.remove(&(link.a, link.b))),
