@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, thin over the tick and the adapters.
 
 mod add;
+mod add_doc;
 mod apply;
 mod completions;
 mod config;
@@ -8,11 +9,15 @@ mod doctor;
 mod edit;
 mod entries;
 mod eval;
+mod eval_retrieval;
+mod export;
 mod format;
 mod graph;
 mod hook;
+mod import;
 mod init;
 mod list;
+mod mcp;
 mod model;
 mod model_file;
 mod output;
@@ -27,7 +32,7 @@ mod schedule;
 mod search;
 mod serve;
 mod setup;
-mod show;
+pub(crate) mod show;
 mod status;
 mod undo;
 mod version;
@@ -136,6 +141,20 @@ enum Command {
   lifecycle list
   lifecycle list --json")]
     List(list::ListArgs),
+    /// Store a text as a document, searched beside entries
+    AddText(add_doc::AddTextArgs),
+    /// Store the readable part of public web pages
+    AddUrl(add_doc::AddUrlArgs),
+    /// Store Markdown and text files
+    AddFile(add_doc::AddFileArgs),
+    /// List, show or delete documents
+    Documents(add_doc::DocumentsArgs),
+    /// Write everything the store knows as JSON lines
+    Export(export::ExportArgs),
+    /// Bring in an export, or the notes of another system
+    Import(import::ImportArgs),
+    /// Serve assistants by the Model Context Protocol
+    Mcp(mcp::McpArgs),
     /// Find entries and documents by meaning and by words
     Search(search::SearchArgs),
     /// Embedding models: list, fetch, choose, calibrate
@@ -297,6 +316,13 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Status => status::run(&session),
         Command::List(args) => list::run(&session, &args),
         Command::Setup(args) => setup::run(&session, &args),
+        Command::AddText(args) => add_doc::text(&session, &args),
+        Command::AddUrl(args) => add_doc::url(&session, &args),
+        Command::AddFile(args) => add_doc::file(&session, &args),
+        Command::Documents(args) => add_doc::documents(&session, &args),
+        Command::Export(args) => export::run(&session, &args),
+        Command::Import(args) => import::run(&session, &args),
+        Command::Mcp(args) => mcp::run(session, &args),
         Command::Search(args) => search::run(&session, &args),
         Command::Model(args) => model::run(&session, &args),
         Command::Serve(args) => serve::run(&session, &args),

@@ -18,6 +18,8 @@ pub struct Settings {
     pub age: AgeSettings,
     pub schedule: ScheduleSettings,
     pub search: SearchSettings,
+    pub documents: DocumentSettings,
+    pub mcp: McpSettings,
 }
 
 /// `[store]`
@@ -261,4 +263,22 @@ pub struct SearchSettings {
     pub whole_chars: usize,
     pub snippet_chars: usize,
     pub chunks_per_document: usize,
+}
+
+/// `[documents]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct DocumentSettings {
+    pub allowed_roots: Vec<String>,
+    pub extensions: Vec<String>,
+    pub deny: Vec<String>,
+    pub max_bytes: u64,
+    pub timeout_seconds: u64,
+    pub redirects: u32,
+    pub private_addresses: bool,
+}
+
+/// `[mcp]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct McpSettings {
+    pub allow_write: bool,
 }

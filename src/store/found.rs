@@ -15,6 +15,19 @@ pub enum Found {
     Chunk(Box<FoundChunk>),
 }
 
+impl Found {
+    /// What search compares a query with: title or headings, then the text.
+    pub fn searched_text(&self) -> String {
+        match self {
+            Self::Entry(stored) => match &stored.entry.title {
+                Some(title) => format!("{title}\n{}", stored.entry.text),
+                None => stored.entry.text.clone(),
+            },
+            Self::Chunk(chunk) => format!("{}\n{}", chunk.heading, chunk.text),
+        }
+    }
+}
+
 /// A piece of a document with what names the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundChunk {

@@ -9,6 +9,7 @@ mod calls;
 mod clusters;
 pub mod conversations;
 mod descriptors;
+mod documents;
 mod entries;
 mod found;
 mod fts;
@@ -32,6 +33,10 @@ pub use clusters::{
 pub use descriptors::{
     PlacedVector, Unembedded, ahead_of, count_failure, descriptors, dimensions, lacking,
     placed_vectors, put_vector, some_lacking,
+};
+pub use documents::{
+    Document, NewChunk, Stored, chunks_lacking, delete_document, document, documents,
+    put_chunk_vector, put_document,
 };
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
