@@ -12,14 +12,12 @@ use serde_json::json;
 
 /// Options of `report`.
 #[derive(Args)]
-#[command(
-    args_conflicts_with_subcommands = true,
-    after_help = "Examples:
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Examples:
   lifecycle report                          the newest tick
   lifecycle report 12 --format markdown
   lifecycle report --format html > tick.html
-  lifecycle report quality                  what the replies of each model were worth"
-)]
+  lifecycle report quality --last 800")]
 pub struct ReportArgs {
     /// Number of the tick; the newest by default
     tick: Option<i64>,

@@ -74,21 +74,24 @@ fn add(force: &mut [Point], a: usize, b: usize, x: f32, y: f32) {
     force[b].y -= y;
 }
 
-/// Stretches the places over the field, with a margin.
+/// Stretches the places over the field, with a margin; both ways by the same factor, so that near
+/// stays near.
 fn fit(at: &mut [Point]) {
-    let span = |of: fn(&Point) -> f32, at: &[Point]| {
-        at.iter()
-            .map(of)
-            .fold((f32::MAX, f32::MIN), |(low, high), value| (low.min(value), high.max(value)))
-    };
-    let (left, right) = span(|point| point.x, at);
-    let (top, bottom) = span(|point| point.y, at);
+    let (left, right) = span(at, |point| point.x);
+    let (top, bottom) = span(at, |point| point.y);
+    let side = (right - left).max(bottom - top).max(1e-6);
     let scale = |value: f32, low: f32, high: f32| {
-        if high - low < 1e-6 { 0.5 } else { 0.04 + 0.92 * (value - low) / (high - low) }
+        0.5 + 0.92 * (value - f32::midpoint(low, high)) / side
     };
     for point in at {
         *point = Point { x: scale(point.x, left, right), y: scale(point.y, top, bottom) };
     }
+}
+
+fn span(at: &[Point], of: fn(&Point) -> f32) -> (f32, f32) {
+    at.iter()
+        .map(of)
+        .fold((f32::MAX, f32::MIN), |(low, high), value| (low.min(value), high.max(value)))
 }
 
 #[cfg(test)]
