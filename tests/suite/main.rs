@@ -6,7 +6,6 @@
 mod architecture;
 mod capture;
 mod cases;
-mod cases;
 mod connect;
 mod consolidate;
 mod embed;
