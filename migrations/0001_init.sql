@@ -94,7 +94,7 @@ CREATE TABLE route (
   path        TEXT NOT NULL,                       -- resolved
   section     TEXT NOT NULL,                       -- JSON array of headings, outermost first
   line        TEXT NOT NULL,
-  status      TEXT NOT NULL,                       -- written | known | withdrawn (by us) | deleted (by the user)
+  status      TEXT NOT NULL,                       -- written | known | withdrawn (by us) | deleted (by the user) | undone
   score       REAL NOT NULL,
   runners_up  TEXT NOT NULL DEFAULT '[]',
   updated     INTEGER NOT NULL,
@@ -102,12 +102,12 @@ CREATE TABLE route (
 ) STRICT;
 CREATE INDEX route_path ON route (path, status);
 
--- Vectors of blocks of target files. Derived; rows that no tick used for long are dropped.
+-- Vectors of blocks of target files. Derived: may be emptied at any time.
 CREATE TABLE section_vector (
   descriptor  TEXT NOT NULL,
   text_hash   TEXT NOT NULL,
   data        BLOB NOT NULL,                       -- f32 little-endian, unit length
-  used        INTEGER NOT NULL,                    -- when it was last read
+  used        INTEGER NOT NULL,                    -- when it was computed
   PRIMARY KEY (descriptor, text_hash)
 ) STRICT, WITHOUT ROWID;
 
@@ -229,7 +229,8 @@ CREATE TABLE conversation (
   size        INTEGER NOT NULL DEFAULT 0,
   modified    INTEGER NOT NULL DEFAULT 0,
   last_read   INTEGER NOT NULL,
-  problem     TEXT NOT NULL DEFAULT ''
+  problem     TEXT NOT NULL DEFAULT '',
+  sitting     TEXT NOT NULL DEFAULT ''             -- JSON: what was done and has no record yet
 ) STRICT;
 
 -- Sources (conversations, notes files) that said an entry, so that none is counted twice.
@@ -282,6 +283,8 @@ CREATE VIRTUAL TABLE term USING fts5 (
   title, body, content = '', contentless_delete = 1, detail = full,
   tokenize = "ascii tokenchars '_-./:+#@$'"
 );
+-- In how many texts a word is; search leaves the commonest words of a long query out.
+CREATE VIRTUAL TABLE term_row USING fts5vocab (term, row);
 CREATE TRIGGER entry_term_gone AFTER DELETE ON entry BEGIN
   DELETE FROM term WHERE rowid = old.seq * 2;
 END;

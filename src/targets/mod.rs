@@ -57,6 +57,17 @@ pub enum Format {
 }
 
 impl Format {
+    /// The format with this name in the settings.
+    pub fn named(word: &str) -> Option<Self> {
+        match word {
+            "markdown" => Some(Self::Markdown),
+            "toml" => Some(Self::Toml),
+            "yaml" => Some(Self::Yaml),
+            "json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+
     /// The format that a file name's ending stands for.
     pub fn of(path: &std::path::Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {

@@ -86,11 +86,9 @@ fn complete(name: String, settings: TargetSettings) -> Result<TargetSpec> {
     }
     let format = match settings.format.as_deref() {
         None => None,
-        Some("markdown") => Some(Format::Markdown),
-        Some("toml") => Some(Format::Toml),
-        Some("yaml") => Some(Format::Yaml),
-        Some("json") => Some(Format::Json),
-        Some(other) => return Err(wrong(format!("unknown format `{other}`"))),
+        Some(word) => {
+            Some(Format::named(word).ok_or_else(|| wrong(format!("unknown format `{word}`")))?)
+        }
     };
     if settings.scope.as_deref().is_some_and(|scope| scope != "user" && scope != "project") {
         return Err(wrong("`scope` is neither user nor project".to_string()));

@@ -21,6 +21,16 @@ pub fn current(ctx: &Context<'_>, path: &Path) -> std::io::Result<Option<Vec<u8>
     }
 }
 
+/// How a file is edited: as its target says, else by its ending.
+pub fn format_of(ctx: &Context<'_>, path: &Path) -> Format {
+    let named = ctx.settings.route.targets.values().find_map(|target| {
+        let is_it = |named: &String| path.ends_with(named.trim_start_matches("~/"));
+        let format = target.format.as_deref().and_then(Format::named);
+        format.filter(|_| target.paths.iter().flatten().any(is_it))
+    });
+    named.or_else(|| Format::of(path)).unwrap_or(Format::Markdown)
+}
+
 /// The steps of one file.
 struct Group {
     path: PathBuf,
@@ -122,7 +132,7 @@ fn rendered(
     if ops.is_empty() {
         return Ok(before.map(<[u8]>::to_vec));
     }
-    let format = Format::of(&group.path).unwrap_or(Format::Markdown);
+    let format = format_of(ctx, &group.path);
     let base = before.unwrap_or_default();
     let after = targets::render(format, base, &ops).map_err(|error| error.to_string())?;
     let empty = after.iter().all(u8::is_ascii_whitespace);
@@ -354,7 +364,7 @@ fn without_our_lines<'a>(
         note_refusal(ctx, path, "somebody removed it since");
         return (None, Vec::new());
     };
-    let format = Format::of(path).unwrap_or(Format::Markdown);
+    let format = format_of(ctx, path);
     let (mut bytes, mut undone) = (now.to_vec(), Vec::new());
     for record in steps.iter().rev() {
         let Some(op) = inverse(&record.planned).as_ref().and_then(|step| line_op(&step.step))

@@ -5,8 +5,9 @@
 //! and waits; the others go on.
 
 mod gather;
+pub mod offline;
 mod place;
-mod reconcile;
+pub(super) mod reconcile;
 
 use super::{Context, Level, Mode};
 use crate::error::Result;

@@ -190,8 +190,12 @@ fn merged(home: &Home) -> (Entry, Vec<Entry>) {
     proven.id = EntryId::of_merge(None, &proven.content_hash, &ids);
     proven.state = State::Proven;
     proven.generated_by = Some("extractive".into());
-    let sources = ids.into_iter().map(|entry| Standing { entry, state: State::Buffered }).collect();
+    let sources = ids
+        .into_iter()
+        .map(|entry| Standing { entry, state: State::Buffered, kept: false })
+        .collect();
     let merge = Step::Merge {
+        cluster: String::new(),
         proven: Box::new(proven.clone()),
         sources,
         links: Vec::new(),

@@ -132,3 +132,37 @@ fn an_entry_of_one_project_never_goes_to_another_nor_to_the_user() {
     assert_eq!(std::fs::read_to_string(user.join("CLAUDE.md")).unwrap(), "# me\n\n- Be brief\n");
     assert!(std::fs::read_to_string(other.join("CLAUDE.md")).unwrap().contains("never npm"));
 }
+
+#[test]
+fn a_newer_fact_replaces_our_own_older_line() {
+    let home = Home::new();
+    home.put("CLAUDE.md", NOTES);
+    home.prove(Some(&home.project()), "The dev server listens on port 3000");
+    home.route().success();
+    home.prove(Some(&home.project()), "The dev server listens on port 5173");
+    home.route().success();
+    let after = home.get("CLAUDE.md");
+    assert!(after.contains("port 5173") && !after.contains("port 3000"), "{after}");
+    home.run(&["undo"]).success();
+    assert!(home.get("CLAUDE.md").contains("port 3000"));
+}
+
+/// Killed at every point of a tick, the next run ends with the line written once.
+#[test]
+fn a_kill_at_any_point_loses_and_doubles_nothing() {
+    for at in 1..=40 {
+        let home = Home::new();
+        home.put("CLAUDE.md", NOTES);
+        let id = home.prove(Some(&home.project()), FACT);
+        let fault = format!("kill@{at}");
+        let killed = home.command(&["route"]).env("LIFECYCLE_FAULT", &fault).output().unwrap();
+        home.route().success();
+        assert_eq!(home.get("CLAUDE.md"), format!("{NOTES}{}", block(FACT)), "killed at {at}");
+        assert_eq!(home.state(&id), "routed", "killed at {at}");
+        assert_eq!(home.files(), ["CLAUDE.md"], "killed at {at}");
+        if killed.status.success() {
+            return;
+        }
+    }
+    panic!("the run has more points than were tried");
+}

@@ -16,7 +16,7 @@ pub fn blocks(body: &str) -> Vec<(usize, String)> {
             ["```", "~~~"].into_iter().find(|mark| fence.is_none() && word.starts_with(mark));
         let in_fence = fence.is_some() || opens.is_some();
         fence = if closes { None } else { fence.or(opens) };
-        if !in_fence && (word.is_empty() || is_heading(word)) {
+        if !in_fence && (word.is_empty() || is_heading(word) || is_rule(word)) {
             found.extend(current.take());
             continue;
         }
@@ -38,6 +38,10 @@ pub fn blocks(body: &str) -> Vec<(usize, String)> {
 fn is_heading(line: &str) -> bool {
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     (1..=6).contains(&level) && line[level..].chars().next().is_none_or(char::is_whitespace)
+}
+
+fn is_rule(line: &str) -> bool {
+    line.len() >= 3 && line.bytes().all(|byte| b"-*_= ".contains(&byte))
 }
 
 fn is_item(line: &str) -> bool {

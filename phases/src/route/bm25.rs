@@ -1,46 +1,59 @@
 //! BM25 (Robertson & Zaragoza 2009) over a small set of documents.
 
-use super::tokens::Bag;
+use super::tokens::{Bag, Term};
 use std::collections::HashMap;
 
-/// Saturation of term counts; the usual value.
-const K1: f32 = 1.2;
-/// Share of length normalisation; the usual value.
-const B: f32 = 0.75;
+/// Saturation of term counts and share of length normalisation.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// `k1`
+    pub saturation: f32,
+    /// `b`
+    pub length: f32,
+}
+
+impl Shape {
+    /// The usual values, for short texts.
+    pub const SHORT: Self = Self { saturation: 1.2, length: 0.75 };
+    /// For whole files, whose lengths differ by two orders.
+    pub const FILE: Self = Self { saturation: 2.0, length: 0.9 };
+}
 
 /// An inverted index.
 pub struct Bm25 {
-    postings: HashMap<String, Vec<(u32, f32)>>,
+    postings: HashMap<Term, Vec<(u32, f32)>>,
     norms: Vec<f32>,
+    saturation: f32,
 }
 
 impl Bm25 {
     /// Indexes documents in order.
-    pub fn new(documents: &[Bag]) -> Self {
-        let lengths: Vec<f32> =
-            documents.iter().map(|bag| bag.values().sum::<f32>().max(1.0)).collect();
-        let mean = (lengths.iter().sum::<f32>() / lengths.len().max(1) as f32).max(1.0);
-        let norms = lengths.iter().map(|length| K1 * (1.0 - B + B * length / mean)).collect();
-        let mut postings: HashMap<String, Vec<(u32, f32)>> = HashMap::new();
+    pub fn new(documents: impl Iterator<Item = Bag>, shape: Shape) -> Self {
+        let mut postings: HashMap<Term, Vec<(u32, f32)>> = HashMap::new();
+        let mut lengths: Vec<f32> = Vec::new();
         for (number, bag) in (0_u32..).zip(documents) {
+            lengths.push(bag.values().sum::<f32>().max(1.0));
             for (term, count) in bag {
-                postings.entry(term.clone()).or_default().push((number, *count));
+                postings.entry(term).or_default().push((number, count));
             }
         }
-        Self { postings, norms }
+        let mean = (lengths.iter().sum::<f32>() / lengths.len().max(1) as f32).max(1.0);
+        let Shape { saturation, length } = shape;
+        let norm = |own: &f32| saturation * (1.0 - length + length * own / mean);
+        Self { postings, norms: lengths.iter().map(norm).collect(), saturation }
     }
 
     /// One score a document; 0 where no term is shared.
     pub fn scores(&self, query: &Bag) -> Vec<f32> {
         let mut scores = vec![0.0; self.norms.len()];
-        let mut terms: Vec<&String> = query.keys().collect();
+        let mut terms: Vec<&Term> = query.keys().collect();
         terms.sort_unstable();
         for term in terms {
             let Some(postings) = self.postings.get(term) else { continue };
-            let weight = self.weight(postings.len());
+            let weight = self.weight(postings.len()) * (self.saturation + 1.0);
             for (number, count) in postings {
                 let n = *number as usize;
-                scores[n] += weight * count * (K1 + 1.0) / (count + self.norms[n]);
+                scores[n] += weight * count / (count + self.norms[n]);
             }
         }
         scores
@@ -54,16 +67,14 @@ impl Bm25 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tokens::{bag, words};
+    use super::super::tokens::bag;
     use super::*;
 
     #[test]
     fn the_rarer_word_decides() {
-        let documents: Vec<Bag> = ["port server", "port client", "port retry"]
-            .iter()
-            .map(|text| bag(words(text)))
-            .collect();
-        let scores = Bm25::new(&documents).scores(&bag(words("port retry")));
+        let documents = ["port server", "port client", "port retry"];
+        let index = Bm25::new(documents.iter().map(|text| bag(text)), Shape::SHORT);
+        let scores = index.scores(&bag("port retry"));
         assert!(scores[2] > scores[0] && scores[0] > 0.0);
     }
 }

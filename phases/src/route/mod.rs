@@ -7,9 +7,11 @@
 
 mod blocks;
 mod bm25;
+mod directions;
 pub mod known;
 mod rank;
 pub mod scope;
+mod style;
 mod tokens;
 
 pub use blocks::blocks;

@@ -1,8 +1,12 @@
 //! Scoring files for an entry.
 
-use super::bm25::Bm25;
+use super::bm25::{Bm25, Shape};
+use super::directions::{Directions, add, dot, unit};
 use super::scope::{folder_holds, globs_match};
-use super::tokens::{bag, runs, words};
+use super::style::Style;
+use super::tokens::{bag, runs};
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
 
 /// How many of the nearest blocks are looked at for stating an entry already.
 const NEAR: usize = 8;
@@ -97,47 +101,85 @@ impl Ranking {
     }
 }
 
+/// What the signals count for, in units of their own standard deviation over the files. Fitted by
+/// conditional logit on held-out bullets of 14 repositories, so that the softmax of the sum is the
+/// probability of a file; see docs/routing.md for how well that holds on repositories left out.
+const FUSED: f32 = 0.55;
+const RUNS: f32 = 0.20;
+const WORDS: f32 = 0.40;
+const FILE_CENTRE: f32 = 0.26;
+const SECTION_CENTRE: f32 = 0.40;
+const STYLE: f32 = 0.65;
+
 /// Indexes over the candidates of one scope.
 pub struct Ranker<'a> {
     files: &'a [Candidate],
     words: Bm25,
+    /// With the usual shape; only the baselines need it.
+    plain_words: OnceCell<Bm25>,
     runs: Bm25,
-    blocks: Bm25,
-    /// (file, block) of every block, in order.
-    all: Vec<(usize, &'a Block)>,
-    /// Number of each of those within its file.
-    numbers: Vec<usize>,
+    block_words: Bm25,
+    block_runs: Bm25,
+    directions: Option<Directions>,
+    styles: Vec<Style>,
+    average: Style,
+    /// Every block of every file, in order.
+    all: Vec<Entry<'a>>,
+    /// Unit centre of each file's block vectors.
+    centres: Vec<Vec<f32>>,
+    /// The same for sections, with the file of each.
+    sections: Vec<(usize, Vec<f32>)>,
+}
+
+struct Entry<'a> {
+    file: usize,
+    number: usize,
+    block: &'a Block,
+    /// The block's vector without what all blocks share.
+    own: Vec<f32>,
+}
+
+/// Scores of one query before they are weighed.
+struct Signals {
+    words: Vec<f32>,
+    runs: Vec<f32>,
+    fused: Vec<f32>,
+    cosines: Vec<f32>,
+    lexical: Vec<f32>,
 }
 
 impl<'a> Ranker<'a> {
     /// Indexes `files`.
     pub fn new(files: &'a [Candidate]) -> Self {
-        let text = |file: &Candidate| -> String {
-            let headings = file.places.iter().filter_map(|place| place.path.last().cloned());
-            headings
-                .chain(file.blocks.iter().map(|block| block.text.clone()))
-                .collect::<Vec<_>>()
-                .join("\n")
+        let directions = {
+            let vectors =
+                files.iter().flat_map(|file| &file.blocks).map(|block| block.vector.as_slice());
+            let vectors: Vec<&[f32]> = vectors.filter(|vector| !vector.is_empty()).collect();
+            Directions::of(&vectors)
         };
-        let texts: Vec<String> = files.iter().map(text).collect();
-        let all: Vec<(usize, &Block)> = files
-            .iter()
-            .enumerate()
-            .flat_map(|(n, file)| file.blocks.iter().map(move |block| (n, block)))
-            .collect();
-        let with_headings = |(file, block): &(usize, &Block)| {
-            let path = files[*file]
-                .places
-                .get(block.place)
-                .map_or_else(String::new, |place| place.path.join(" "));
-            bag(words(&format!("{path} {}", block.text)))
-        };
+        let mut all = Vec::new();
+        for (file, candidate) in files.iter().enumerate() {
+            for (number, block) in candidate.blocks.iter().enumerate() {
+                let own = directions
+                    .as_ref()
+                    .map_or_else(Vec::new, |directions| directions.without(&block.vector));
+                all.push(Entry { file, number, block, own });
+            }
+        }
+        let texts = || files.iter().map(whole_text);
+        let blocks = || all.iter().map(|entry| with_headings(&files[entry.file], entry.block));
         Self {
+            words: Bm25::new(texts().map(|text| bag(&text)), Shape::FILE),
+            runs: Bm25::new(texts().map(|text| runs(&text)), Shape::SHORT),
+            block_words: Bm25::new(blocks().map(|text| bag(&text)), Shape::SHORT),
+            block_runs: Bm25::new(blocks().map(|text| runs(&text)), Shape::SHORT),
+            styles: files.iter().map(|file| Style::of(block_texts(file))).collect(),
+            average: Style::of(files.iter().flat_map(block_texts)),
+            centres: files.iter().map(|file| centre(file.blocks.iter())).collect(),
+            sections: section_centres(files),
+            plain_words: OnceCell::new(),
             files,
-            words: Bm25::new(&texts.iter().map(|text| bag(words(text))).collect::<Vec<_>>()),
-            runs: Bm25::new(&texts.iter().map(|text| bag(runs(text))).collect::<Vec<_>>()),
-            blocks: Bm25::new(&all.iter().map(with_headings).collect::<Vec<_>>()),
-            numbers: files.iter().flat_map(|file| 0..file.blocks.len()).collect(),
+            directions,
             all,
         }
     }
@@ -147,64 +189,117 @@ impl<'a> Ranker<'a> {
         if self.files.is_empty() {
             return Ranking::default();
         }
-        let terms = bag(words(&query.text));
-        let cosines: Vec<f32> =
-            self.all.iter().map(|(_, block)| dot(&block.vector, &query.vector)).collect();
-        let lexical = self.blocks.scores(&terms);
-        let signals = [
-            (0.55, self.words.scores(&terms)),
-            (0.50, self.runs.scores(&bag(runs(&query.text)))),
-            (0.20, self.nearest(&lexical)),
-            (0.40, self.nearest(&cosines)),
-            (0.50, self.three_nearest(&cosines)),
-        ];
-        let mut totals = vec![0.0; self.files.len()];
-        for (weight, values) in &signals {
-            for (total, value) in totals.iter_mut().zip(standard(values)) {
-                *total += weight * value;
-            }
-        }
-        for (total, file) in totals.iter_mut().zip(self.files) {
-            *total += scope_bonus(file, query);
-        }
+        let signals = self.signals(query);
+        let totals = self.totals(query, &signals);
         let scores = softmax(&totals);
+        let places = self.best_places(&signals.fused);
         let mut files: Vec<Ranked> = (0..self.files.len())
-            .map(|file| Ranked {
-                file,
-                score: scores[file],
-                place: self.best_place(file, &cosines, &lexical),
-            })
+            .map(|file| Ranked { file, score: scores[file], place: places[file] })
             .collect();
         files.sort_by(|one, other| {
             other.score.total_cmp(&one.score).then(one.file.cmp(&other.file))
         });
-        let mut near = self.top(&cosines);
-        near.extend(self.top(&lexical));
-        Ranking { files, nearest: cosines.iter().copied().fold(0.0, f32::max), blocks: near }
+        let mut blocks = self.top(&signals.cosines);
+        blocks.extend(self.top(&signals.lexical));
+        Ranking { files, nearest: signals.cosines.iter().copied().fold(0.0, f32::max), blocks }
     }
 
-    /// The [`NEAR`] blocks with the highest values.
+    /// Rankings of the files by single signals, to compare with: BM25 over whole files, nearest
+    /// section by vector, and the fusion (reciprocal ranks, k = 60) of BM25 over files, BM25 over
+    /// blocks and nearest block by vector.
+    pub fn baselines(&self, query: &Query) -> [(&'static str, Vec<usize>); 3] {
+        let terms = bag(&query.text);
+        let plain = self.plain_words.get_or_init(|| {
+            Bm25::new(self.files.iter().map(|file| bag(&whole_text(file))), Shape::SHORT)
+        });
+        let words = plain.scores(&terms);
+        let sections = self.section_signal(&query.vector);
+        let lexical = self.nearest(&self.block_words.scores(&terms));
+        let cosines: Vec<f32> =
+            self.all.iter().map(|entry| dot(&entry.block.vector, &query.vector)).collect();
+        let dense = self.nearest(&cosines);
+        let mut fused = vec![0.0; self.files.len()];
+        for scores in [&words, &lexical, &dense] {
+            for (rank, file) in order(scores).into_iter().enumerate() {
+                fused[file] += 1.0 / (61.0 + rank as f32);
+            }
+        }
+        [
+            ("BM25 over files", order(&words)),
+            ("nearest section", order(&sections)),
+            ("fusion of three", order(&fused)),
+        ]
+    }
+
+    fn signals(&self, query: &Query) -> Signals {
+        let (terms, query_runs) = (bag(&query.text), runs(&query.text));
+        let own = self
+            .directions
+            .as_ref()
+            .map_or_else(Vec::new, |directions| directions.without(&query.vector));
+        let lexical = self.block_words.scores(&terms);
+        let near: Vec<f32> = self.all.iter().map(|entry| dot(&entry.own, &own).max(0.0)).collect();
+        let mut fused = vec![0.0; self.all.len()];
+        for values in [&lexical, &self.block_runs.scores(&query_runs), &near] {
+            let most = values.iter().copied().fold(1e-6, f32::max);
+            add(&mut fused, values, 1.0 / most);
+        }
+        Signals {
+            words: self.words.scores(&terms),
+            runs: self.runs.scores(&query_runs),
+            cosines: self.all.iter().map(|entry| dot(&entry.block.vector, &query.vector)).collect(),
+            fused,
+            lexical,
+        }
+    }
+
+    fn totals(&self, query: &Query, signals: &Signals) -> Vec<f32> {
+        let centres: Vec<f32> =
+            self.centres.iter().map(|centre| dot(centre, &query.vector)).collect();
+        let styles: Vec<f32> =
+            self.styles.iter().map(|style| style.fit(&self.average, &query.text)).collect();
+        let weighed = [
+            (FUSED, self.three_nearest(&signals.fused)),
+            (RUNS, signals.runs.clone()),
+            (WORDS, signals.words.clone()),
+            (FILE_CENTRE, centres),
+            (SECTION_CENTRE, self.section_signal(&query.vector)),
+            (STYLE, styles),
+        ];
+        let mut totals: Vec<f32> = self.files.iter().map(|file| scope_bonus(file, query)).collect();
+        for (weight, values) in &weighed {
+            add(&mut totals, &standard(values), *weight);
+        }
+        totals
+    }
+
+    /// The [`NEAR`] blocks with the highest values, as (file, block of the file).
     fn top(&self, values: &[f32]) -> Vec<(usize, usize)> {
-        let mut order: Vec<usize> = (0..values.len()).collect();
-        order.sort_by(|one, other| values[*other].total_cmp(&values[*one]).then(one.cmp(other)));
-        order.into_iter().take(NEAR).map(|n| (self.all[n].0, self.numbers[n])).collect()
+        let near = order(values).into_iter().take(NEAR);
+        near.map(|n| (self.all[n].file, self.all[n].number)).collect()
     }
 
     fn nearest(&self, values: &[f32]) -> Vec<f32> {
         let mut best = vec![0.0_f32; self.files.len()];
-        for ((file, _), value) in self.all.iter().zip(values) {
-            best[*file] = best[*file].max(*value);
+        for (entry, value) in self.all.iter().zip(values) {
+            best[entry.file] = best[entry.file].max(*value);
+        }
+        best
+    }
+
+    fn section_signal(&self, vector: &[f32]) -> Vec<f32> {
+        let mut best = vec![0.0_f32; self.files.len()];
+        for (file, centre) in &self.sections {
+            best[*file] = best[*file].max(dot(centre, vector));
         }
         best
     }
 
     /// Sum of a file's three nearest blocks among the thirty nearest of all.
     fn three_nearest(&self, values: &[f32]) -> Vec<f32> {
-        let mut order: Vec<usize> = (0..values.len()).collect();
-        order.sort_by(|one, other| values[*other].total_cmp(&values[*one]).then(one.cmp(other)));
         let (mut sums, mut counts) = (vec![0.0; self.files.len()], vec![0; self.files.len()]);
-        for n in order.into_iter().take(30) {
-            let file = self.all[n].0;
+        for n in order(values).into_iter().take(30) {
+            let file = self.all[n].file;
             if counts[file] < 3 {
                 counts[file] += 1;
                 sums[file] += values[n];
@@ -213,19 +308,60 @@ impl<'a> Ranker<'a> {
         sums
     }
 
-    fn best_place(&self, file: usize, cosines: &[f32], lexical: &[f32]) -> usize {
-        let most = lexical.iter().copied().fold(1e-6, f32::max);
-        let mut scores = vec![0.0_f32; self.files[file].places.len().max(1)];
-        for (n, (owner, block)) in self.all.iter().enumerate() {
-            if *owner == file && block.place < scores.len() {
-                let score = cosines[n] + 0.5 * lexical[n] / most;
-                scores[block.place] = scores[block.place].max(score);
+    /// The section of each file with the nearest block.
+    fn best_places(&self, fused: &[f32]) -> Vec<usize> {
+        let mut best = vec![(0.0_f32, 0_usize); self.files.len()];
+        for (entry, value) in self.all.iter().zip(fused) {
+            if *value > best[entry.file].0 {
+                best[entry.file] = (*value, entry.block.place);
             }
         }
-        let best = (0..scores.len())
-            .max_by(|one, other| scores[*one].total_cmp(&scores[*other]).then(other.cmp(one)));
-        best.unwrap_or(0)
+        best.into_iter().map(|(_, place)| place).collect()
     }
+}
+
+fn block_texts(file: &Candidate) -> impl Iterator<Item = &str> {
+    file.blocks.iter().map(|block| block.text.as_str())
+}
+
+fn whole_text(file: &Candidate) -> String {
+    let headings = file.places.iter().filter_map(|place| place.path.last().map(String::as_str));
+    headings.chain(block_texts(file)).collect::<Vec<_>>().join("\n")
+}
+
+fn with_headings(file: &Candidate, block: &Block) -> String {
+    let path = file.places.get(block.place).map_or_else(String::new, |place| place.path.join(" "));
+    format!("{path} {}", block.text)
+}
+
+fn centre<'b>(blocks: impl Iterator<Item = &'b Block>) -> Vec<f32> {
+    let mut sum: Vec<f32> = Vec::new();
+    for block in blocks {
+        if sum.len() < block.vector.len() {
+            sum.resize(block.vector.len(), 0.0);
+        }
+        add(&mut sum, &block.vector, 1.0);
+    }
+    unit(sum)
+}
+
+fn section_centres(files: &[Candidate]) -> Vec<(usize, Vec<f32>)> {
+    let mut centres = Vec::new();
+    for (file, candidate) in files.iter().enumerate() {
+        let mut of_place: BTreeMap<usize, Vec<&Block>> = BTreeMap::new();
+        for block in &candidate.blocks {
+            of_place.entry(block.place).or_default().push(block);
+        }
+        centres.extend(of_place.into_values().map(|blocks| (file, centre(blocks.into_iter()))));
+    }
+    centres
+}
+
+/// Indexes by falling value, the lower index first among equals.
+fn order(values: &[f32]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|one, other| values[*other].total_cmp(&values[*one]).then(one.cmp(other)));
+    order
 }
 
 fn scope_bonus(file: &Candidate, query: &Query) -> f32 {
@@ -242,13 +378,6 @@ fn scope_bonus(file: &Candidate, query: &Query) -> f32 {
         None => 0.0,
     };
     globs + inside
-}
-
-fn dot(one: &[f32], other: &[f32]) -> f32 {
-    if one.len() != other.len() {
-        return 0.0;
-    }
-    one.iter().zip(other).map(|(x, y)| x * y).sum()
 }
 
 /// Mean 0, standard deviation 1; all 0 where there is no spread.

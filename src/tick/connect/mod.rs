@@ -10,7 +10,8 @@ mod neighbours;
 pub mod offline;
 mod vectors;
 
-use super::{Context, Level, serving};
+use super::{Context, Level, Mode, serving};
+use crate::documents;
 use crate::error::Result;
 use crate::store::{StoredEntry, links, vectors as stored};
 use lifecycle_phases::connect::{Compared, LinkSettings, LinkTable, Newcomer, Scale, decide};
@@ -29,7 +30,8 @@ const NEIGHBOURS: usize = 64;
 /// Embeds and links what is pending.
 pub fn run(ctx: &mut Context<'_>) -> Result<()> {
     let descriptor = ctx.embedder()?.descriptor().id();
-    let mut indexes = Indexes::new(&descriptor);
+    let keep = ctx.mode == Mode::Live;
+    let mut indexes = Indexes::new(&descriptor, ctx.paths.index(), keep);
     let mut after = 0;
     loop {
         let chunk = stored::pending(ctx.store.reader(), &descriptor, after, CHUNK)?;
@@ -41,8 +43,26 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
             break;
         }
     }
+    for warning in indexes.warnings {
+        ctx.note(Level::Info, Phase::Connect, warning);
+    }
     note_parked(ctx, &descriptor)?;
+    embed_documents(ctx)?;
     serving::refill(ctx)
+}
+
+/// Pieces of documents that were added while no model could be used. They take no part in links, so
+/// this is no step; a dry run leaves it.
+fn embed_documents(ctx: &mut Context<'_>) -> Result<()> {
+    if ctx.mode == Mode::DryRun {
+        return Ok(());
+    }
+    let embedder = ctx.embedder()?;
+    if let Err(error) = documents::embed_missing(&mut ctx.store, &*embedder) {
+        let text = format!("documents wait to be embedded: {}", error.message);
+        ctx.note(Level::Waiting, Phase::Connect, text);
+    }
+    Ok(())
 }
 
 /// The scale and limits of the running settings.
@@ -75,8 +95,10 @@ fn connect(
     let settings = link_settings(ctx)?;
     let mut steps: Vec<PlannedStep> = entries.iter().map(|entry| entry.step(descriptor)).collect();
     for (project, newcomers) in projects {
-        let index = indexes.of(ctx.store.reader(), project, &newcomers)?;
-        let found = index.near(ctx.store.reader(), &newcomers, &settings, NEIGHBOURS)?;
+        let connection = ctx.store.reader();
+        let dimensions = newcomers.first().map_or(0, |new| new.vector.len());
+        let index = indexes.of(connection, project, dimensions)?;
+        let found = neighbours::near(connection, index, &newcomers, &settings, NEIGHBOURS)?;
         steps.extend(link(ctx, &newcomers, found, &settings)?);
     }
     let keys: Vec<i64> = entries.iter().map(|entry| entry.stored.seq).collect();
@@ -122,7 +144,7 @@ impl Embedded {
             descriptor: descriptor.to_string(),
             vector: self.vector.clone(),
         };
-        let reason = if self.reused { "its vector was known" } else { "embedded" };
+        let reason = if self.known { "its vector was known" } else { "embedded" };
         PlannedStep::new(Phase::Connect, step, reason)
     }
 }

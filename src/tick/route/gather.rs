@@ -45,20 +45,28 @@ fn read(ctx: &Context<'_>, target: &Found) -> Result<(Loaded, Candidate), String
     let bytes = files::current(ctx, &path).map_err(|error| error.to_string())?;
     door::writable(&path).map_err(|error| error.to_string())?;
     let content = bytes.as_deref().unwrap_or_default();
-    let sections = targets::survey(target.format, content, &target.spec.key)
-        .map_err(|error| error.to_string())?;
-    let globs = match (target.format, std::str::from_utf8(content)) {
-        (Format::Markdown, Ok(text)) => {
-            front_matter(text).map_err(|error| error.to_string())?.globs
-        }
+    let spec = &target.spec;
+    let (candidate, lines) =
+        candidate(&target.relative, target.format, content, &spec.key, spec.general)
+            .map_err(|error| error.to_string())?;
+    Ok((Loaded { found: target.clone(), path, bytes, lines }, candidate))
+}
+
+/// A file taken apart for the ranking, and the line each of its blocks starts on.
+pub fn candidate(
+    relative: &str,
+    format: Format,
+    content: &[u8],
+    key: &[String],
+    general: bool,
+) -> Result<(Candidate, Vec<usize>), targets::TargetError> {
+    let sections = targets::survey(format, content, key)?;
+    let globs = match (format, std::str::from_utf8(content)) {
+        (Format::Markdown, Ok(text)) => front_matter(text)?.globs,
         _ => Vec::new(),
     };
-    let mut candidate = Candidate {
-        relative: target.relative.clone(),
-        globs,
-        general: target.spec.general,
-        ..Candidate::default()
-    };
+    let mut candidate =
+        Candidate { relative: relative.to_string(), globs, general, ..Candidate::default() };
     let mut lines = Vec::new();
     for section in sections {
         if candidate.places.iter().any(|place| place.path == section.path) {
@@ -75,7 +83,7 @@ fn read(ctx: &Context<'_>, target: &Found) -> Result<(Loaded, Candidate), String
         }
         candidate.places.push(Place { path: section.path });
     }
-    Ok((Loaded { found: target.clone(), path, bytes, lines }, candidate))
+    Ok((candidate, lines))
 }
 
 /// Fills in the vectors of every block, from the cache where it has them.
@@ -130,7 +138,7 @@ fn embed_chunk(
 }
 
 /// A block as it is embedded: its own heading before it.
-fn texts(candidate: &Candidate) -> Vec<String> {
+pub fn texts(candidate: &Candidate) -> Vec<String> {
     let one = |block: &Block| {
         let heading = candidate.places.get(block.place).and_then(|place| place.path.last());
         let text = match heading {

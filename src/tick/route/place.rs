@@ -3,6 +3,7 @@
 use super::super::{Context, Level, files};
 use super::gather::{self, Loaded};
 use super::{confinement, is_wide, short, strength};
+use crate::capture::project::OPT_OUT;
 use crate::embed::{Role, embed_one};
 use crate::error::Result;
 use crate::store::{StoredEntry, routes};
@@ -27,6 +28,9 @@ pub fn run(
     if let Some(root) = project.filter(|root| !Path::new(root).is_dir()) {
         let text = format!("the folder of project {root} is gone; {} entries wait", entries.len());
         ctx.note(Level::Failed, Phase::Route, text);
+        return Ok(());
+    }
+    if project.is_some_and(|root| Path::new(root).join(OPT_OUT).exists()) {
         return Ok(());
     }
     let mut strengths = BTreeMap::new();
@@ -127,7 +131,16 @@ fn choose(
         let found = &loaded[ranked.file].found;
         found.spec.general && (route.general && !gather::is_user(found))
     };
-    let verdict = ranking.verdict(route.floor, route.margin);
+    let similarity =
+        ctx.embedder().map_or(1.0, |embedder| embedder.descriptor().similarity(ranking.nearest));
+    let verdict = match ranking.verdict(route.floor, route.margin) {
+        Verdict::Place(best)
+            if similarity < route.near && !loaded[best.file].found.spec.general =>
+        {
+            Verdict::NoTarget
+        }
+        verdict => verdict,
+    };
     let mut order: Vec<Ranked> = match verdict {
         Verdict::Place(best) => {
             let close = ranking
@@ -185,6 +198,9 @@ fn known(
                     known_step(stored, target, section, text, line_number, ranking, candidates);
                 return Some(vec![step]);
             }
+            Standing::Contradicts if is_ours(ctx, target, text) => {
+                return Some(vec![replace_step(stored, target, candidate, *block, ranking)]);
+            }
             Standing::Contradicts => {
                 contradiction.get_or_insert_with(|| {
                     format!(
@@ -202,6 +218,42 @@ fn known(
     let text = format!("“{}” waits: {contradiction}; settle it by hand", short(&stored.entry.text));
     ctx.note(Level::Waiting, Phase::Route, text);
     Some(Vec::new())
+}
+
+/// Whether a line of a file is one that we wrote.
+fn is_ours(ctx: &Context<'_>, target: &Loaded, line: &str) -> bool {
+    let rows = routes::of_path(ctx.store.reader(), &target.path.to_string_lossy());
+    rows.is_ok_and(|rows| rows.iter().any(|row| row.status == "written" && row.line == line))
+}
+
+/// The entry says of the same thing something else than an older line of ours.
+fn replace_step(
+    stored: &StoredEntry,
+    target: &Loaded,
+    candidate: &Candidate,
+    block: usize,
+    ranking: &Ranking,
+) -> PlannedStep {
+    let old = &candidate.blocks[block];
+    let route = Route {
+        entry: stored.entry.id.clone(),
+        path: target.path.to_string_lossy().into_owned(),
+        section: candidate.places[old.place].path.clone(),
+        line: line_for(target.found.format, &stored.entry.text),
+        op: RouteOp::Replace { old_line: old.text.clone() },
+        score: ranking.files.first().map_or(0.0, |best| best.score),
+        runners_up: Vec::new(),
+    };
+    let step = Step::Route { route, from: stored.entry.state };
+    PlannedStep::new(Phase::Route, step, "brings our line up to date")
+        .requiring(file_requirement(target))
+}
+
+fn line_for(format: Format, text: &str) -> String {
+    match format {
+        Format::Markdown => item_line(text),
+        _ => value_line(text),
+    }
 }
 
 fn known_step(
@@ -253,10 +305,7 @@ fn write(
         let candidate = &candidates[ranked.file];
         let section = candidate.places.get(ranked.place).map(|place| place.path.clone());
         let section = section.unwrap_or_else(|| target.found.spec.key.clone());
-        let line = match target.found.format {
-            Format::Markdown => item_line(&stored.entry.text),
-            _ => value_line(&stored.entry.text),
-        };
+        let line = line_for(target.found.format, &stored.entry.text);
         match sheet.take(ranked.file, &section, &line) {
             Ok(()) => {
                 return Some(add_step(stored, target, section, line, ranked, ranking, candidates));

@@ -35,7 +35,7 @@ fn file(ctx: &mut Context<'_>, path: &Path, rows: &[RouteRow]) -> Result<Result<
         Ok(None) => return Ok(Ok(())),
         Err(error) => return Ok(Err(error.to_string())),
     };
-    let format = Format::of(path).unwrap_or(Format::Markdown);
+    let format = files::format_of(ctx, path);
     let key = rows.first().map_or_else(Vec::new, |row| row.section.clone());
     let sections = match targets::survey(format, &bytes, &key) {
         Ok(sections) => sections,
@@ -146,7 +146,8 @@ fn withdraw(ctx: &Context<'_>, row: &RouteRow, bytes: &[u8]) -> Result<PlannedSt
     withdraw_step(ctx, row, bytes, "the entry was withdrawn".to_string())
 }
 
-fn withdraw_step(
+/// The step that takes a line out of its file.
+pub fn withdraw_step(
     ctx: &Context<'_>,
     row: &RouteRow,
     bytes: &[u8],

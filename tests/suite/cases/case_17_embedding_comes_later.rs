@@ -1,24 +1,34 @@
-use super::embedding::{home_at, run};
+//! A note stored without its embedding is found and repaired.
+
+use crate::support::Home;
 use crate::support::standin::{Standin, Vectors};
 
 #[test]
-fn it_is_found_and_repaired() {
+fn words_find_it_while_the_server_is_down_and_meaning_later() {
     let server = Standin::start();
-    let vectors = Vectors::default().rule("board", 1, 0.1);
-    server.vectors(vectors).embed_status(503);
-    let home = home_at(&server.url());
+    server.vectors(Vectors::default().rule("outer buoy", 0, 0.1).rule("where do pilots", 0, 0.2));
+    server.embed_status(500);
+    let mut home = Home::new();
+    home.set("LIFECYCLE_EMBED__URL", &server.url());
+    home.set("LIFECYCLE_EMBED__URL_MODEL", "standin");
     let project = home.project().display().to_string();
     home.run(&["add", "--project", &project, "Pilots board at the outer buoy"]).success();
-    run(&home).code(6);
-
     let down = home.json(&["search", "where do pilots board"]);
-    assert!(down.to_string().contains("outer buoy"), "words find it meanwhile: {down}");
-    assert!(down["notes"].to_string().contains("words only"), "and it is said: {down}");
-    assert_eq!(home.json(&["status"])["unconnected"], 1);
+    assert_eq!(down["results"][0]["text"], "Pilots board at the outer buoy");
+    assert_eq!(down["mode"], "lexical");
+    assert!(down["notes"][0].as_str().unwrap().contains("words only"));
+    assert_eq!(down["not_embedded"], 1);
 
     server.embed_status(200);
-    run(&home).success();
-    assert_eq!(home.json(&["status"])["unconnected"], 0);
-    let up = home.json(&["search", "where do pilots board"]);
-    assert!(up.to_string().contains("outer buoy"), "{up}");
+    home.run(&["run", "--phase", "buffer", "--phase", "connect"]).success();
+    let up = home.json(&["search", "where do pilots board", "--explain"]);
+    assert_eq!(up["mode"], "hybrid");
+    assert_eq!(up["not_embedded"], 0);
+    assert!(up["results"][0]["explanation"]["dense"]["raw"].as_f64().unwrap() > 0.9);
+
+    // A search while it is down again says so and still finds it; no other model steps in.
+    server.embed_status(500);
+    let again = home.json(&["search", "where do pilots board"]);
+    assert_eq!(again["mode"], "lexical");
+    assert_eq!(again["results"].as_array().unwrap().len(), 1);
 }
