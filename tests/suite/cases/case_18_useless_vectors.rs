@@ -37,5 +37,6 @@ fn they_link_with_nothing_and_are_embedded_again_once_the_server_is_sound() {
     server.vectors(Vectors::default());
     run(&home).success();
     assert_eq!(waiting(&home), 0);
-    assert_eq!(home.json(&["search", "quay floods"])["results"][0]["text"], more[0]);
+    let found = home.json(&["search", "spring tide"]).to_string();
+    assert!(found.contains(more[0]), "{found}");
 }
