@@ -62,8 +62,7 @@ pub fn writable(path: &Path) -> io::Result<()> {
 pub fn write(path: &Path, before: Option<&str>, bytes: &[u8]) -> io::Result<()> {
     writable(path)?;
     let folder = path.parent().ok_or_else(|| io::Error::other("it has no folder"))?;
-    let mut file =
-        tempfile::Builder::new().prefix(".lifecycle-").suffix(".tmp").tempfile_in(folder)?;
+    let mut file = fresh_file(path, folder)?;
     file.write_all(bytes)?;
     file.as_file().set_permissions(permissions(path)?)?;
     file.as_file().sync_all()?;
@@ -72,6 +71,17 @@ pub fn write(path: &Path, before: Option<&str>, bytes: &[u8]) -> io::Result<()> 
     file.persist(path).map_err(|error| error.error)?;
     fault::point("renamed");
     sync_folder(folder)
+}
+
+/// The temporary file beside `path`. Its name follows from that of `path`, so that the one a killed
+/// run left is replaced by the run that picks up after it.
+fn fresh_file(path: &Path, folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let name = hash(path.file_name().unwrap_or_default().as_encoded_bytes());
+    let prefix = format!(".lifecycle-{}", &name[..12]);
+    match std::fs::remove_file(folder.join(format!("{prefix}.tmp"))) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => tempfile::Builder::new().prefix(&prefix).suffix(".tmp").rand_bytes(0).tempfile_in(folder),
+    }
 }
 
 /// Removes `path` if it still has `before`.
