@@ -18,7 +18,6 @@ mod case_15_reply_of_another_shape;
 mod case_16_broken_escapes;
 mod case_16_broken_escapes_reply;
 mod case_17_embedding_comes_later;
-mod case_17_embedding_comes_later_embed;
 mod case_18_useless_vectors;
 mod case_19_note_longer_than_the_model;
 mod case_20_broken_index;
