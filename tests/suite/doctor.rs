@@ -186,7 +186,8 @@ fn h3_the_sample_units_are_well_formed_and_use_a_port_of_their_own() {
     }
     assert_eq!(sections, ["Unit", "Service", "Install"]);
     let agent = include_str!("../../config/server/dev.lifecycle.model.plist");
-    let value: plist::Value = plist::from_bytes(agent.as_bytes()).unwrap();
+    let value: plist::Value =
+        plist::Value::from_reader(std::io::Cursor::new(agent.as_bytes())).unwrap();
     let host = value.as_dictionary().unwrap()["EnvironmentVariables"].as_dictionary().unwrap()["OLLAMA_HOST"].as_string();
     assert_eq!(host, Some("127.0.0.1:11435"));
     assert!(unit.contains("OLLAMA_HOST=127.0.0.1:11435"));
