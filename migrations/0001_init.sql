@@ -94,7 +94,7 @@ CREATE TABLE route (
   path        TEXT NOT NULL,                       -- resolved
   section     TEXT NOT NULL,                       -- JSON array of headings, outermost first
   line        TEXT NOT NULL,
-  status      TEXT NOT NULL,                       -- written | known | withdrawn (by us) | deleted (by the user)
+  status      TEXT NOT NULL,                       -- written | known | withdrawn (by us) | deleted (by the user) | undone
   score       REAL NOT NULL,
   runners_up  TEXT NOT NULL DEFAULT '[]',
   updated     INTEGER NOT NULL,
@@ -229,7 +229,8 @@ CREATE TABLE conversation (
   size        INTEGER NOT NULL DEFAULT 0,
   modified    INTEGER NOT NULL DEFAULT 0,
   last_read   INTEGER NOT NULL,
-  problem     TEXT NOT NULL DEFAULT ''
+  problem     TEXT NOT NULL DEFAULT '',
+  sitting     TEXT NOT NULL DEFAULT ''             -- JSON: what was done and has no record yet
 ) STRICT;
 
 -- Sources (conversations, notes files) that said an entry, so that none is counted twice.
@@ -282,6 +283,8 @@ CREATE VIRTUAL TABLE term USING fts5 (
   title, body, content = '', contentless_delete = 1, detail = full,
   tokenize = "ascii tokenchars '_-./:+#@$'"
 );
+-- In how many texts a word is; search leaves the commonest words of a long query out.
+CREATE VIRTUAL TABLE term_row USING fts5vocab (term, row);
 CREATE TRIGGER entry_term_gone AFTER DELETE ON entry BEGIN
   DELETE FROM term WHERE rowid = old.seq * 2;
 END;

@@ -35,6 +35,14 @@ pub fn parse_time(text: &str) -> Result<i64> {
     })
 }
 
+/// The time as UTC text with `Z`, to the millisecond: what export writes, so that nothing is lost.
+pub fn format_millis(millis: i64) -> String {
+    DateTime::from_timestamp_millis(millis).map_or_else(
+        || millis.to_string(),
+        |time| time.to_rfc3339_opts(SecondsFormat::Millis, true),
+    )
+}
+
 /// The time as UTC text with `Z`, to the second.
 pub fn format_time(millis: i64) -> String {
     DateTime::from_timestamp_millis(millis)

@@ -24,6 +24,7 @@ struct Arguments {
     repeats: usize,
     out: Option<PathBuf>,
     texts: Option<PathBuf>,
+    limit: usize,
 }
 
 fn main() {
@@ -43,6 +44,7 @@ fn main() {
     row["threads"] = json!(arguments.threads);
     row["program"] = json!("lifecycle");
     row["process_s"] = json!(start.elapsed().as_secs_f64());
+    row["cpu_s"] = json!(cpu_seconds());
     row["peak_mb"] = json!(peak_mb());
     println!("{row}");
 }
@@ -55,6 +57,7 @@ fn arguments() -> Arguments {
         repeats: 15,
         out: None,
         texts: None,
+        limit: 2000,
     };
     let mut rest = std::env::args().skip(1).filter(|argument| argument != "--bench");
     while let Some(argument) = rest.next() {
@@ -64,6 +67,7 @@ fn arguments() -> Arguments {
             "--threads" => found.threads = value().parse().unwrap(),
             "--repeats" => found.repeats = value().parse().unwrap(),
             "--out" => found.out = Some(value().into()),
+            "--limit" => found.limit = value().parse().unwrap(),
             "--texts" => found.texts = Some(value().into()),
             mode => found.mode = mode.into(),
         }
@@ -118,7 +122,8 @@ fn warm(embedder: &OnnxEmbedder, texts: &[String], arguments: &Arguments) -> Val
 }
 
 fn mixed(embedder: &OnnxEmbedder, arguments: &Arguments) -> Value {
-    let texts = texts(arguments, "mixed");
+    let mut texts = texts(arguments, "mixed");
+    texts.truncate(arguments.limit);
     embed(embedder, &texts[..1]);
     let start = Instant::now();
     embed(embedder, &texts);
@@ -142,4 +147,14 @@ fn peak_mb() -> f64 {
     let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();
     let kilobytes = line.split_whitespace().nth(1).and_then(|number| number.parse::<f64>().ok());
     kilobytes.unwrap_or_default() / 1e3
+}
+
+/// Processor time of this process so far, all threads.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let ticks =
+        |at| after_name.split_whitespace().nth(at).and_then(|text| text.parse::<f64>().ok());
+    // Fields 14 and 15 of proc(5), in hundredths of a second on Linux.
+    (ticks(11).unwrap_or_default() + ticks(12).unwrap_or_default()) / 100.0
 }

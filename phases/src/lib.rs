@@ -26,4 +26,4 @@ pub mod text;
 
 pub use entry::{Actor, Channel, ContentHash, Entry, EntryId, Kind, Source, State};
 pub use plan::{Phase, Plan, PlannedStep, Requirement};
-pub use step::{ClusterOutcome, Differing, Link, Route, RouteOp, Step};
+pub use step::{ClusterOutcome, Differing, Link, Route, RouteOp, Standing, Step};

@@ -62,6 +62,8 @@ words! {
         Paused = "paused",
         /// No model is configured.
         Waiting = "waiting",
+        /// The user took the merge back; not made again until the cluster changes.
+        Undone = "undone",
     }
 }
 
@@ -113,6 +115,17 @@ pub struct Standing {
     pub entry: EntryId,
     /// Its state before.
     pub state: State,
+    /// Whether it stays as it is: a protected entry is quoted by a merge, not retired by it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
+}
+
+impl Standing {
+    /// How `entry` stands, and what a merge will do to it.
+    pub fn of(entry: &Entry) -> Self {
+        let kept = entry.state.is_active() && entry.is_protected();
+        Self { entry: entry.id.clone(), state: entry.state, kept }
+    }
 }
 
 /// One change.
@@ -178,6 +191,9 @@ pub enum Step {
     },
     /// A cluster becomes one proven entry; its sources become `merged`.
     Merge {
+        /// The cluster it was made from: hash of the sorted member ids.
+        #[serde(default)]
+        cluster: String,
         /// The proven entry.
         proven: Box<Entry>,
         /// The sources with the states they leave.
@@ -209,7 +225,8 @@ pub enum Step {
         members: Vec<EntryId>,
         /// What came of it.
         outcome: ClusterOutcome,
-        /// In words.
+        /// In words. (The planned step has a reason of its own, flattened beside it in JSON.)
+        #[serde(rename = "cause")]
         reason: String,
         /// Failed attempts so far, this one included.
         attempts: u32,

@@ -8,7 +8,7 @@ use crate::capture::inbox::{self, Note, Record};
 use crate::capture::project;
 use crate::clock::parse_time;
 use crate::error::{Error, ExitCode, Result};
-use crate::redact::{Counts, redact};
+use crate::redact::{Counts, Redactor};
 use crate::store::Store;
 use crate::tick::buffer;
 use clap::Args;
@@ -45,7 +45,7 @@ struct NoteLine {
     text: String,
     project: Option<PathBuf>,
     kind: Option<String>,
-    #[serde(alias = "ts")]
+    #[serde(alias = "ts", alias = "created_at")]
     created: Option<serde_json::Value>,
 }
 
@@ -55,6 +55,7 @@ struct Batch {
     arrivals: Vec<Arrival>,
     bad: Vec<String>,
     redacted: Counts,
+    redactor: Redactor,
 }
 
 /// Stores the notes and prints their ids.
@@ -79,7 +80,8 @@ pub fn run(session: &Session, args: &AddArgs) -> Result<ExitCode> {
 }
 
 fn read(session: &Session, args: &AddArgs) -> Result<Batch> {
-    let mut read = Batch::default();
+    let redactor = Redactor::new(&session.settings.redact.patterns)?;
+    let mut read = Batch { redactor, ..Batch::default() };
     let source = Source::new(Channel::Cli, Actor::User);
     let project = args.project.clone().unwrap_or_else(|| ".".into());
     if let Some(file) = &args.file {
@@ -113,7 +115,7 @@ impl Batch {
         if clean(&arrival.text).is_none() {
             return Err("the text is empty".to_string());
         }
-        let (text, counts) = redact(&arrival.text);
+        let (text, counts) = self.redactor.redact(&arrival.text);
         self.redacted.add(&counts);
         self.arrivals.push(Arrival { text, ..arrival });
         Ok(())

@@ -11,13 +11,17 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   lifecycle run --dry-run --plan plan.json
   lifecycle apply plan.json
-  lifecycle apply plan.json --skip 4 --skip 7")]
+  lifecycle apply plan.json --skip 4 --skip 7
+  lifecycle apply plan.json --interactive")]
 pub struct ApplyArgs {
     /// A plan that `run --dry-run --plan FILE` wrote
     file: PathBuf,
     /// Leave out the step of this number; repeatable
     #[arg(long, value_name = "N", value_delimiter = ',')]
     skip: Vec<usize>,
+    /// Ask about every step
+    #[arg(short, long, conflicts_with = "skip")]
+    interactive: bool,
 }
 
 /// Applies the plan and prints the report.
@@ -28,6 +32,9 @@ pub fn run(session: &Session, args: &ApplyArgs) -> Result<ExitCode> {
         Error::input(format!("{} is not a plan: {error}", args.file.display()))
             .hint("make one with `lifecycle run --dry-run --plan FILE`")
     })?;
+    if args.interactive {
+        return super::review::interactive(session, plan);
+    }
     let run = tick::apply(&session.settings, &session.paths, session.clock, &plan, &args.skip)?;
     run::show(session, &run)
 }

@@ -8,6 +8,10 @@ use serde_json::json;
 
 /// Options of `config`.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lifecycle config show --origin
+  lifecycle config explain age.newer_entries
+  lifecycle config edit")]
 pub struct ConfigArgs {
     #[command(subcommand)]
     command: ConfigCommand,
@@ -28,6 +32,15 @@ enum ConfigCommand {
     },
     /// Print the path of the user's settings file
     Path,
+    /// Open the settings file in your editor; it counts only once it is valid
+    Edit,
+}
+
+impl ConfigArgs {
+    /// Whether it is `edit`, which must work where the settings do not.
+    pub fn is_edit(&self) -> bool {
+        matches!(self.command, ConfigCommand::Edit)
+    }
 }
 
 /// Prints settings.
@@ -35,6 +48,7 @@ pub fn run(session: &Session, args: &ConfigArgs) -> Result<ExitCode> {
     match &args.command {
         ConfigCommand::Show { origin } => show(session, *origin)?,
         ConfigCommand::Explain { key } => print_text(&explain(key)?),
+        ConfigCommand::Edit => return super::edit::run(&session.global, &session.paths),
         ConfigCommand::Path => {
             print_text(&format!("{}\n", session.paths.config_file.display()));
         }

@@ -5,8 +5,8 @@ mod links;
 pub mod metrics;
 mod routes;
 
-use super::Session;
 use super::output::print_text;
+use super::{Session, eval_retrieval};
 use crate::error::{Error, ExitCode, Result};
 use clap::{Args, Subcommand};
 use serde::de::DeserializeOwned;
@@ -27,6 +27,10 @@ enum What {
     Links(FileArgs),
     /// Which notes form a topic? Rows: id, ts, project, text; topics in gold.jsonl beside it
     Clusters(clusters::ClustersArgs),
+    /// Does search find what answers a question? Rows: query, id
+    Retrieval(eval_retrieval::RetrievalArgs),
+    /// Add a question to a golden set
+    Add(eval_retrieval::AddArgs),
     /// Which file does a fact belong in? Held-out bullets of repositories
     Routes(routes::RoutesArgs),
 }
@@ -46,6 +50,8 @@ pub fn run(session: &Session, args: &EvalArgs) -> Result<ExitCode> {
     match &args.what {
         What::Links(args) => links::run(session, args),
         What::Clusters(args) => clusters::run(session, args),
+        What::Retrieval(args) => eval_retrieval::run(session, args).map(|()| ExitCode::Success),
+        What::Add(args) => eval_retrieval::add(session, args).map(|()| ExitCode::Success),
         What::Routes(args) => routes::run(session, args),
     }
 }

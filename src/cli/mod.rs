@@ -1,37 +1,66 @@
 //! The command line: one file a subcommand, thin over the tick and the adapters.
 
 mod add;
+mod add_doc;
 mod apply;
+mod completions;
 mod config;
+mod doctor;
+mod edit;
 mod entries;
 mod eval;
+mod eval_retrieval;
+mod export;
+mod format;
+mod graph;
 mod hook;
+mod import;
 mod init;
 mod list;
+mod mcp;
 mod model;
+mod model_file;
 mod output;
+mod program;
+mod prompt;
+mod quality;
 mod report;
+mod review;
 mod route;
 mod run;
 mod schedule;
 mod search;
 mod serve;
 mod setup;
-mod show;
+pub(crate) mod show;
 mod status;
 mod undo;
+mod version;
 mod why;
 
 use crate::clock::Clock;
 use crate::config::{Layers, Settings};
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 pub use output::{escape_terminal, one_line, print_json, print_text, short_id};
+
+const FIRST_STEPS: &str = "Examples:
+  lifecycle setup                 fetch the runtime library and the small model
+  lifecycle init                  find the assistants, install hooks and schedule
+  lifecycle run --dry-run         what a tick would do, with a diff of every file
+  lifecycle status                what lies where, what waits for what";
 
 /// Keeps the memory of AI coding assistants worth reading.
 #[derive(Parser)]
-#[command(name = "lifecycle", version, about, max_term_width = 100)]
+#[command(
+    name = "lifecycle",
+    version,
+    long_version = version::long(),
+    about,
+    max_term_width = 100,
+    after_help = FIRST_STEPS
+)]
 struct Cli {
     #[command(flatten)]
     global: Global,
@@ -62,10 +91,20 @@ pub struct Global {
 #[derive(Subcommand)]
 enum Command {
     /// Fetch the runtime library and the small embedding model, checked
+    #[command(after_help = "Examples:
+  lifecycle setup
+  lifecycle setup --from ~/downloads    files fetched elsewhere, nothing is fetched")]
     Setup(setup::SetupArgs),
     /// Store a note
+    #[command(after_help = "Examples:
+  lifecycle add \"Migrations run in CI only\"
+  lifecycle add --kind decision \"We stay on Postgres 16\"
+  lifecycle add --file notes.jsonl --project ~/work/harbor-api
+  git log -1 --format=%B | lifecycle add -")]
     Add(add::AddArgs),
     /// Leave a record of what an assistant's hook says on standard input
+    #[command(after_help = "Examples:
+  lifecycle hook claude-code < event.json")]
     Hook(hook::HookArgs),
     /// Find the assistants, show a diff, then install settings, hooks and schedule
     Init(init::InitArgs),
@@ -81,36 +120,104 @@ enum Command {
     Route(route::RouteArgs),
     /// Perform a plan exactly as it was read
     Apply(apply::ApplyArgs),
+    /// Walk what a tick would do step by step, then apply what was accepted
+    Review(review::ReviewArgs),
     /// Take a tick back, files included
     Undo(undo::UndoArgs),
     /// Show what a tick did, and what it did not
     Report(report::ReportArgs),
     /// List the ticks
+    #[command(after_help = "Examples:
+  lifecycle history
+  lifecycle history --limit 100 --json")]
     History(report::HistoryArgs),
     /// The store on one screen: what lies where, what waits for what
+    #[command(after_help = "Examples:
+  lifecycle status
+  lifecycle status --json")]
     Status,
     /// List entries
+    #[command(after_help = "Examples:
+  lifecycle list
+  lifecycle list --json")]
     List(list::ListArgs),
+    /// Store a text as a document, searched beside entries
+    AddText(add_doc::AddTextArgs),
+    /// Store the readable part of public web pages
+    AddUrl(add_doc::AddUrlArgs),
+    /// Store Markdown and text files
+    AddFile(add_doc::AddFileArgs),
+    /// List, show or delete documents
+    Documents(add_doc::DocumentsArgs),
+    /// Write everything the store knows as JSON lines
+    Export(export::ExportArgs),
+    /// Bring in an export, or the notes of another system
+    Import(import::ImportArgs),
+    /// Serve assistants by the Model Context Protocol
+    Mcp(mcp::McpArgs),
     /// Find entries and documents by meaning and by words
     Search(search::SearchArgs),
     /// Embedding models: list, fetch, choose, calibrate
+    #[command(after_help = "Examples:
+  lifecycle model list")]
     Model(model::ModelArgs),
     /// Keep the embedding model in memory for ticks and searches
+    #[command(after_help = "Examples:
+  lifecycle serve")]
     Serve(serve::ServeArgs),
     /// Show one entry with its sources, links, lines in files and history
+    #[command(after_help = "Examples:
+  lifecycle show 3f2a9c01")]
     Show(show::ShowArgs),
     /// Explain a line of a file (FILE:LINE) or an entry: sources, conversation, other places
     Why(why::WhyArgs),
     /// Expire entries by hand; they can be restored
+    #[command(after_help = "Examples:
+  lifecycle forget 3f2a9c01 77b0e4d2")]
     Forget(entries::IdArgs),
     /// Bring expired entries back
+    #[command(after_help = "Examples:
+  lifecycle restore 3f2a9c01")]
     Restore(entries::IdArgs),
     /// Keep entries from ever expiring
+    #[command(after_help = "Examples:
+  lifecycle protect 3f2a9c01
+  lifecycle protect --off 3f2a9c01")]
     Protect(entries::ProtectArgs),
+    /// Draw entries, links and clusters
+    #[command(after_help = "Examples:
+  lifecycle graph --help")]
+    Graph(graph::GraphArgs),
     /// Measure links, clusters and more on labelled files
+    #[command(after_help = "Examples:
+  lifecycle eval --help")]
     Eval(eval::EvalArgs),
+    /// Make one tiny model call and say what is wrong with models and server
+    #[command(
+        visible_alias = "canary",
+        after_help = "Examples:
+  lifecycle doctor"
+    )]
+    Doctor(doctor::DoctorArgs),
+    /// Print an Ollama Modelfile with the rules of the prompt
+    #[command(after_help = "Examples:
+  lifecycle model-file > Modelfile")]
+    ModelFile(model_file::ModelFileArgs),
+    /// How large the prompts are, and what they say
+    #[command(after_help = "Examples:
+  lifecycle prompt")]
+    Prompt(prompt::PromptArgs),
     /// Show the settings in force
     Config(config::ConfigArgs),
+    /// The program itself: remove it and everything it made
+    #[command(name = "self")]
+    Program(program::SelfArgs),
+    /// Print the completions of a shell
+    #[command(hide = true)]
+    Completions(completions::CompletionsArgs),
+    /// Write the manual pages into a folder
+    #[command(hide = true)]
+    Man(completions::ManArgs),
 }
 
 /// What a subcommand works with.
@@ -153,6 +260,27 @@ pub fn main() -> std::process::ExitCode {
     }
 }
 
+/// Whether these words, the program's name first, are a command line.
+///
+/// # Errors
+/// What is wrong with it, as the user would read it.
+pub fn parses(words: &[String]) -> std::result::Result<(), String> {
+    Cli::try_parse_from(words).map(drop).or_else(|error| match error.kind() {
+        clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion => Ok(()),
+        _ => Err(error.to_string()),
+    })
+}
+
+/// The visible subcommands whose help shows no example.
+pub fn commands_without_examples() -> Vec<String> {
+    let has = |command: &clap::Command| {
+        command.get_after_help().is_some_and(|help| help.to_string().contains("Examples:"))
+    };
+    let command = Cli::command();
+    let visible = command.get_subcommands().filter(|one| !one.is_hide_set());
+    visible.filter(|one| !has(one)).map(|one| one.get_name().to_string()).collect()
+}
+
 fn print_error(error: &Error) {
     eprintln!("error: {}", escape_terminal(&error.message));
     if let Some(hint) = &error.hint {
@@ -161,7 +289,16 @@ fn print_error(error: &Error) {
 }
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
+    match &cli.command {
+        Command::Completions(args) => return completions::completions(Cli::command(), args),
+        Command::Man(args) => return completions::man(Cli::command(), args),
+        Command::Config(args) if args.is_edit() => {
+            return edit::run(&cli.global, &Paths::from_env()?);
+        }
+        _ => {}
+    }
     let session = Session::open(cli.global)?;
+    crate::log::start(session.paths.log(), session.global.verbose);
     match cli.command {
         Command::Add(args) => add::run(&session, &args),
         Command::Hook(_) => Ok(ExitCode::Success),
@@ -172,12 +309,20 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Run(args) => run::run(&session, &args),
         Command::Route(args) => route::run(&session, &args),
         Command::Apply(args) => apply::run(&session, &args),
+        Command::Review(args) => review::run(&session, &args),
         Command::Undo(args) => undo::run(&session, &args),
         Command::Report(args) => report::run(&session, &args),
         Command::History(args) => report::history(&session, &args),
         Command::Status => status::run(&session),
         Command::List(args) => list::run(&session, &args),
         Command::Setup(args) => setup::run(&session, &args),
+        Command::AddText(args) => add_doc::text(&session, &args),
+        Command::AddUrl(args) => add_doc::url(&session, &args),
+        Command::AddFile(args) => add_doc::file(&session, &args),
+        Command::Documents(args) => add_doc::documents(&session, &args),
+        Command::Export(args) => export::run(&session, &args),
+        Command::Import(args) => import::run(&session, &args),
+        Command::Mcp(args) => mcp::run(session, &args),
         Command::Search(args) => search::run(&session, &args),
         Command::Model(args) => model::run(&session, &args),
         Command::Serve(args) => serve::run(&session, &args),
@@ -186,7 +331,13 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Forget(args) => entries::forget(&session, &args),
         Command::Restore(args) => entries::restore(&session, &args),
         Command::Protect(args) => entries::protect(&session, &args),
+        Command::Graph(args) => graph::run(&session, &args),
         Command::Eval(args) => eval::run(&session, &args),
+        Command::Doctor(args) => doctor::run(&session, &args),
+        Command::ModelFile(args) => model_file::run(&session, &args),
+        Command::Prompt(args) => prompt::run(&session, &args),
         Command::Config(args) => config::run(&session, &args),
+        Command::Program(args) => program::run(&session, &args),
+        Command::Completions(_) | Command::Man(_) => Ok(ExitCode::Success),
     }
 }

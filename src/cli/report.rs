@@ -1,18 +1,37 @@
 //! `lifecycle report` and `lifecycle history`: the past.
 
+use super::format::{self, Format};
+use super::quality::{self, QualityArgs};
 use super::{Session, print_json, print_text};
 use crate::clock::format_time;
 use crate::error::{Error, ExitCode, Result};
-use crate::report::{Report, render};
+use crate::report::Report;
 use crate::store::{self, Store};
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde_json::json;
 
 /// Options of `report`.
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Examples:
+  lifecycle report                          the newest tick
+  lifecycle report 12 --format markdown
+  lifecycle report --format html > tick.html
+  lifecycle report quality --last 800")]
 pub struct ReportArgs {
     /// Number of the tick; the newest by default
     tick: Option<i64>,
+    /// Form of the report
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// What the replies of each model were worth
+    Quality(QualityArgs),
 }
 
 /// Options of `history`.
@@ -25,17 +44,19 @@ pub struct HistoryArgs {
 
 /// Prints the report of a tick.
 pub fn run(session: &Session, args: &ReportArgs) -> Result<ExitCode> {
+    if let Some(What::Quality(args)) = &args.what {
+        return quality::run(session, args);
+    }
     let store = Store::open(&session.paths, &session.settings)?;
     let id = match args.tick {
         Some(id) => id,
         None => newest(&store)?,
     };
-    let report = Report::of_tick(store.reader(), id)?;
-    if session.global.json {
-        print_json(&report)?;
-    } else {
-        print_text(&render(&report));
+    let mut report = Report::of_tick(store.reader(), id)?;
+    if args.format == Format::Html {
+        report = report.with_picture(store.reader(), session.settings.connect.link_similarity)?;
     }
+    format::show(session, &report, args.format, None)?;
     Ok(ExitCode::Success)
 }
 

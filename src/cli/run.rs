@@ -1,8 +1,8 @@
 //! `lifecycle run`: one tick, or what one would do.
 
-use super::{Session, print_json, print_text};
+use super::Session;
+use super::format::{self, Format};
 use crate::error::{Error, ExitCode, Result};
-use crate::report::render;
 use crate::tick::{self, Run, RunOptions};
 use clap::Args;
 use lifecycle_phases::Plan;
@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
   lifecycle run                            one tick
   lifecycle run --dry-run                  what a tick would do, with a diff of every file
   lifecycle run --dry-run --plan plan.json keep it, then: lifecycle apply plan.json
+  lifecycle run --dry-run --plan plan.json --format html > tick.html
   lifecycle run --phase buffer --phase connect")]
 pub struct RunArgs {
     /// Only this phase (buffer, connect, consolidate, route, age); repeatable
@@ -25,6 +26,9 @@ pub struct RunArgs {
     /// Keep the plan in FILE, for `lifecycle apply` (with --dry-run)
     #[arg(long, value_name = "FILE", requires = "dry_run")]
     plan: Option<PathBuf>,
+    /// Form of the report
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
     /// Ask no model: clusters wait
     #[arg(long)]
     no_model: bool,
@@ -58,7 +62,10 @@ pub fn run(session: &Session, args: &RunArgs) -> Result<ExitCode> {
     if let Some(path) = &args.plan {
         write_plan(path, &run.plan)?;
     }
-    show(session, &run)
+    log(&run);
+    let plan = args.plan.as_ref().map(|path| path.display().to_string());
+    format::show(session, &run.report, args.format, plan.as_deref())?;
+    Ok(run.code)
 }
 
 fn trigger(word: &str) -> &'static str {
@@ -76,10 +83,30 @@ fn write_plan(path: &Path, plan: &Plan) -> Result<()> {
 
 /// Prints the report of a run and hands on how it ended.
 pub fn show(session: &Session, run: &Run) -> Result<ExitCode> {
-    if session.global.json {
-        print_json(&run.report)?;
-    } else if !session.global.quiet {
-        print_text(&render(&run.report));
-    }
+    log(run);
+    format::show(session, &run.report, Format::Text, None)?;
     Ok(run.code)
+}
+
+/// Writes what a live run did to the log; a dry run leaves no trace.
+fn log(run: &Run) {
+    let report = &run.report;
+    if report.dry_run {
+        return;
+    }
+    let counts: Vec<String> =
+        report.counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+    let tick = report.tick.map_or_else(|| "none".to_string(), |id| id.to_string());
+    tracing::info!(tick, trigger = report.trigger, "{}", counts.join(", "));
+    for note in &report.notes {
+        let text = crate::report::escape_terminal(&note.text);
+        match note.level {
+            tick::Level::Failed => tracing::error!(phase = %note.phase, "{text}"),
+            tick::Level::Waiting => tracing::warn!(phase = %note.phase, "{text}"),
+            tick::Level::Info => tracing::info!(phase = %note.phase, "{text}"),
+        }
+    }
+    for step in &report.steps {
+        tracing::debug!(n = step.n, phase = %step.phase, step = step.step, status = step.status);
+    }
 }

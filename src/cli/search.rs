@@ -1,15 +1,13 @@
 //! `lifecycle search`: finds entries and documents by meaning and by words.
 
 use super::{Session, escape_terminal, print_json, print_text};
-use crate::capture::project::project_of;
 use crate::embed::Embedder;
 use crate::error::{Error, ExitCode, Result};
-use crate::search::{self, Answer, Hit, Mode, Part, Query};
+use crate::search::{self, Answer, Hit, Mode, Part, Query, answer_json, project_name};
 use crate::store::{Found, Scope, Store};
 use crate::tick;
 use clap::Args;
 use lifecycle_phases::{Kind, State};
-use serde_json::{Value, json};
 
 /// Options of `search`.
 #[derive(Args)]
@@ -73,12 +71,6 @@ impl ScopeArgs {
     }
 }
 
-/// The name under which the project of a folder is stored; what is no folder is taken as a name.
-pub fn project_name(folder: &str) -> String {
-    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.into());
-    project_of(absolute).unwrap_or_else(|| folder.to_string())
-}
-
 fn known<T>(word: Option<&str>, parse: fn(&str) -> Option<T>, what: &str) -> Result<Option<T>> {
     word.map(|word| parse(word).ok_or_else(|| Error::input(format!("`{word}` is not a {what}"))))
         .transpose()
@@ -106,16 +98,6 @@ pub fn run(session: &Session, args: &SearchArgs) -> Result<ExitCode> {
         print(&answer, args.explain);
     }
     Ok(ExitCode::Success)
-}
-
-/// The answer as programs get it.
-pub fn answer_json(answer: &Answer, explain: bool) -> Value {
-    json!({
-        "results": answer.hits.iter().map(|hit| hit.as_json(explain)).collect::<Vec<_>>(),
-        "mode": answer.mode,
-        "notes": answer.notes,
-        "not_embedded": answer.not_embedded,
-    })
 }
 
 fn print(answer: &Answer, explain: bool) {

@@ -18,6 +18,8 @@ pub struct Settings {
     pub age: AgeSettings,
     pub schedule: ScheduleSettings,
     pub search: SearchSettings,
+    pub documents: DocumentSettings,
+    pub mcp: McpSettings,
 }
 
 /// `[store]`
@@ -34,6 +36,7 @@ pub struct CaptureSettings {
     pub settle_seconds: u64,
     pub exclude: Vec<String>,
     pub max_line_bytes: usize,
+    pub session_entries: bool,
     pub marks: CaptureMarks,
 }
 
@@ -99,10 +102,12 @@ pub struct ConsolidateSettings {
     pub stuck_after: u32,
     pub retry_minutes: u32,
     pub stop_after_timeouts: u32,
+    pub redo: usize,
     pub keep_replies: bool,
     pub reply_bytes: usize,
     pub max_load: f64,
     pub call: CallSettings,
+    pub doctor: DoctorSettings,
     #[serde(default)]
     pub providers: BTreeMap<String, ProviderSettings>,
 }
@@ -135,6 +140,20 @@ impl std::fmt::Display for Names {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.list().join(", "))
     }
+}
+
+/// `[consolidate.doctor]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct DoctorSettings {
+    pub days: u32,
+    pub window: u32,
+    pub queue_seconds: f64,
+    pub bad_attribution: f64,
+    pub unreadable: f64,
+    pub identical: f64,
+    pub leaked: f64,
+    pub attempts_per_merge: f64,
+    pub min_length: f64,
 }
 
 /// `[consolidate.call]`: what holds for every provider that does not say otherwise.
@@ -226,6 +245,8 @@ pub struct AgeSettings {
     pub max_reprieves: u32,
     pub max_expire_share: f64,
     pub max_expire_free: usize,
+    pub model: Names,
+    pub max_questions: usize,
 }
 
 /// `[schedule]`
@@ -246,4 +267,22 @@ pub struct SearchSettings {
     pub whole_chars: usize,
     pub snippet_chars: usize,
     pub chunks_per_document: usize,
+}
+
+/// `[documents]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct DocumentSettings {
+    pub allowed_roots: Vec<String>,
+    pub extensions: Vec<String>,
+    pub deny: Vec<String>,
+    pub max_bytes: u64,
+    pub timeout_seconds: u64,
+    pub redirects: u32,
+    pub private_addresses: bool,
+}
+
+/// `[mcp]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct McpSettings {
+    pub allow_write: bool,
 }

@@ -47,6 +47,119 @@ fn the_exact_scan_finds_what_a_plain_one_finds() {
     }
 }
 
+fn exact(all: &[Vec<f32>], keys: std::ops::Range<usize>) -> Exact {
+    let mut index = Exact::new(all[0].len());
+    for key in keys {
+        index.add(key as i64, &all[key]).expect("a vector");
+    }
+    index
+}
+
+#[test]
+fn the_graph_finds_nearly_all_and_the_rest_is_scanned() {
+    let all = vectors(3_000, 32);
+    let mut index = Hnsw::new(32).expect("a graph");
+    index.extend(&exact(&all, 0..2_500));
+    index.absorb().expect("memory");
+    index.extend(&exact(&all, 2_500..3_000));
+    assert_eq!((index.covered(), index.len()), (2_500, 3_000));
+    let queries: Vec<&[f32]> = all.iter().step_by(30).map(Vec::as_slice).collect();
+    let stored = |key: i64| all.get(usize::try_from(key).ok()?).cloned();
+    let found = nearest(&index, &queries, 10, 0.3, stored);
+    let (mut hits, mut wanted) = (0, 0);
+    for (query, near) in queries.iter().zip(found) {
+        let truth = plain(&all, query, 10, 0.3);
+        hits += near.iter().filter(|near| truth.contains(&near.key)).count();
+        wanted += truth.len();
+    }
+    assert!(hits as f64 >= 0.99 * wanted as f64, "{hits} of {wanted}");
+}
+
+#[test]
+fn a_mirror_comes_back_as_it_was_and_grows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("p.index");
+    let all = vectors(40, 16);
+    let mut mirror = Mirror::create(&path, "model", 16);
+    mirror.append(&exact(&all, 0..30), 30).expect("written");
+    let (mut mirror, index) = Mirror::open(&path, "model", 16, 0).expect("read");
+    assert_eq!((mirror.rows, mirror.last_row, index.len()), (30, 30, 30));
+    mirror.append(&exact(&all, 30..40), 41).expect("written");
+    let (mirror, index) = Mirror::open(&path, "model", 16, 0).expect("read");
+    assert_eq!((mirror.rows, mirror.last_row), (40, 41));
+    assert_eq!(index.parts(), exact(&all, 0..40).parts());
+    assert!(agrees(&index, |key| all.get(usize::try_from(key).ok()?).cloned()));
+    assert!(!agrees(&index, |key| all.get(39 - usize::try_from(key).ok()?).cloned()));
+    let (_, rest) = Mirror::open(&path, "model", 16, 35).expect("read");
+    assert_eq!(rest.parts(), exact(&all, 35..40).parts());
+}
+
+#[test]
+fn a_mirror_with_any_damage_is_not_used() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("p.index");
+    let all = vectors(12, 16);
+    Mirror::create(&path, "model", 16).append(&exact(&all, 0..12), 12).expect("written");
+    assert!(Mirror::open(&path, "other", 16, 0).is_err());
+    assert!(Mirror::open(&path, "model", 32, 0).is_err());
+    let whole = std::fs::read(&path).expect("readable");
+    for place in (0..whole.len()).step_by(7) {
+        let mut bytes = whole.clone();
+        bytes[place] ^= 0x10;
+        std::fs::write(&path, &bytes).expect("writable");
+        assert!(Mirror::open(&path, "model", 16, 0).is_err(), "bit of byte {place}");
+        std::fs::write(&path, &whole[..place]).expect("writable");
+        assert!(Mirror::open(&path, "model", 16, 0).is_err() || place == 54, "cut at {place}");
+    }
+}
+
+#[test]
+fn a_graph_with_any_damage_is_not_loaded() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("p.hnsw");
+    let all = vectors(300, 16);
+    let mut index = Hnsw::new(16).expect("a graph");
+    index.extend(&exact(&all, 0..300));
+    index.absorb().expect("memory");
+    index.save(&path, "model").expect("written");
+    assert_eq!(Hnsw::load(&path, "model", 16).expect("read").covered(), 300);
+    assert!(Hnsw::load(&path, "other", 16).is_err());
+    let whole = std::fs::read(&path).expect("readable");
+    for place in (0..whole.len()).step_by(whole.len() / 40) {
+        let mut bytes = whole.clone();
+        bytes[place] ^= 0x01;
+        std::fs::write(&path, &bytes).expect("writable");
+        assert!(Hnsw::load(&path, "model", 16).is_err(), "bit of byte {place}");
+    }
+    std::fs::write(&path, b"junk").expect("writable");
+    assert!(Hnsw::load(&path, "model", 16).is_err());
+}
+
+#[test]
+fn a_project_is_read_from_its_files_and_survives_their_loss() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let all = vectors(60, 16);
+    let open =
+        |current: bool| ProjectIndex::open(folder.path(), "model", Some("/p"), 16, |_, _| current);
+    let mut index = open(true);
+    assert_eq!((index.last_row(), index.damage()), (0, None));
+    index.refresh(&exact(&all, 0..50), 50, true);
+    assert_eq!(open(true).last_row(), 50);
+    let near = open(true).neighbours().candidates(&[&all[7]], 1, 0.5);
+    assert_eq!(near[0][0].key, 7);
+    let stale = open(false);
+    assert_eq!(stale.last_row(), 0);
+    assert!(stale.damage().is_some());
+    let file = std::fs::read_dir(folder.path()).expect("a folder").next().expect("a file");
+    std::fs::write(file.expect("a file").path(), b"junk").expect("writable");
+    let mut damaged = open(true);
+    assert_eq!(damaged.last_row(), 0);
+    assert!(damaged.damage().is_some());
+    damaged.refresh(&exact(&all, 0..60), 60, true);
+    let whole = open(true);
+    assert_eq!((whole.last_row(), whole.damage(), whole.neighbours().len()), (60, None, 60));
+}
+
 #[test]
 fn useless_vectors_are_refused_and_find_nothing() {
     let mut index = Exact::new(4);

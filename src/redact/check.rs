@@ -98,7 +98,7 @@ fn is_token(value: &str, quoted: bool) -> bool {
     let is_path = value.contains('/') && !value.contains('+') && value.split('/').count() > 2;
     is_long
         && letters > 0
-        && digits > 1
+        && (digits > 1 || (digits == 1 && entropy(value) >= 3.8))
         && entropy(value) >= 3.0
         && !is_uuid(value)
         && !is_name(value)

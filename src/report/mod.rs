@@ -3,11 +3,22 @@
 //! One structure for a dry run, a live run and `report TICK` later, made from the steps; [`text`]
 //! shows it to people, its serialised form goes to programs.
 
+mod calls;
 mod diff;
+mod html;
+mod layout;
+mod markdown;
+mod paint;
+mod picture;
 mod terminal;
 mod text;
 
+pub use calls::CallLine;
 pub use diff::unified;
+pub use html::render as render_html;
+pub use markdown::render as render_markdown;
+pub use paint::paint;
+pub use picture::Picture;
 pub use terminal::{escape_terminal, one_line};
 pub use text::render;
 
@@ -42,6 +53,12 @@ pub struct Report {
     pub files: Vec<FileChange>,
     /// What did not happen, and why; the gravest first.
     pub notes: Vec<Note>,
+    /// Model requests, summed up.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CallLine>,
+    /// What the HTML form draws.
+    #[serde(skip)]
+    pub picture: Option<Picture>,
 }
 
 /// One step as shown.
@@ -56,6 +73,9 @@ pub struct StepLine {
     /// The entry it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<EntryId>,
+    /// The file it writes to, if it is a route.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// What it does, in words.
     pub summary: String,
     /// Why.
@@ -98,6 +118,12 @@ impl Report {
             steps,
             files,
             notes: gravest_first(ctx.notes.clone()),
+            calls: ctx.tick.map_or(Ok(Vec::new()), |id| calls::calls_of(reader, id))?,
+            picture: Some(Picture::of(
+                reader,
+                &ctx.performed,
+                ctx.settings.connect.link_similarity,
+            )?),
         })
     }
 
@@ -121,7 +147,37 @@ impl Report {
             steps,
             files: recorded_changes(connection, id)?,
             notes: gravest_first(serde_json::from_str(&tick.notes).unwrap_or_default()),
+            calls: calls::calls_of(connection, id)?,
+            picture: None,
         })
+    }
+
+    /// The report of a plan that was kept; `connection` knows the texts of stored entries.
+    pub fn of_plan(connection: &Connection, plan: &lifecycle_phases::Plan) -> Result<Self> {
+        let steps = lines(connection, plan.steps.iter().map(|step| (step, "planned")))?;
+        Ok(Self {
+            tick: None,
+            dry_run: true,
+            time: format_time(plan.now),
+            trigger: "plan".into(),
+            phases: Phase::ALL.to_vec(),
+            counts: count(&plan.steps),
+            steps,
+            files: Vec::new(),
+            notes: Vec::new(),
+            calls: Vec::new(),
+            picture: None,
+        })
+    }
+
+    /// Adds what the HTML form draws; `line` is the link line.
+    pub fn with_picture(mut self, connection: &Connection, line: f32) -> Result<Self> {
+        if let Some(id) = self.tick {
+            let steps: Vec<PlannedStep> =
+                store::steps_of(connection, id)?.into_iter().map(|record| record.planned).collect();
+            self.picture = Some(Picture::of(connection, &steps, line)?);
+        }
+        Ok(self)
     }
 
     /// Whether there was nothing to do and nothing to say.
@@ -179,6 +235,10 @@ fn lines<'a>(
                 phase: planned.phase,
                 step: planned.step.name(),
                 entry: planned.step.entry().cloned(),
+                file: match &planned.step {
+                    Step::Route { route, .. } => Some(route.path.clone()),
+                    _ => None,
+                },
                 summary: summary(connection, &planned.step)?,
                 reason: planned.reason.clone(),
                 status: status.to_string(),

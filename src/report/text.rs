@@ -22,17 +22,43 @@ pub fn render(report: &Report) -> String {
     for phase in &report.phases {
         phase_lines(report, *phase, &mut out);
     }
+    calls(report, &mut out);
     files(report, &mut out);
     out
 }
 
+fn calls(report: &Report, out: &mut String) {
+    if !report.calls.is_empty() {
+        out.push_str("\nmodel calls:\n");
+    }
+    for call in &report.calls {
+        let line = format!(
+            "{} {} {} ({}), {} tokens in, {} out, {:.1} s, waited {:.1} s",
+            call.calls,
+            call.outcome,
+            one_line(&call.provider, 20),
+            one_line(&call.model, 30),
+            call.tokens_in,
+            call.tokens_out,
+            call.seconds,
+            call.waited
+        );
+        wrap("       ", &line, out);
+    }
+}
+
 fn heading(report: &Report) -> String {
+    format!("{}\n", title(report))
+}
+
+/// The report's name and time.
+pub fn title(report: &Report) -> String {
     let name = match (report.tick, report.dry_run) {
         (_, true) => "dry run, nothing is written".to_string(),
         (Some(id), _) => format!("tick {id} ({})", report.trigger),
         (None, _) => report.trigger.clone(),
     };
-    format!("{name} · {}\n", report.time)
+    format!("{name} · {}", report.time)
 }
 
 fn notes(report: &Report, out: &mut String) {

@@ -1,7 +1,7 @@
 //! Ranked candidates become hits with text.
 
 use super::snippet::excerpt;
-use super::{Excerpt, Explanation, Query, Ranked};
+use super::{Answer, Excerpt, Explanation, Query};
 use crate::clock::format_time;
 use crate::config::SearchSettings;
 use crate::error::Result;
@@ -31,7 +31,7 @@ pub struct Hit {
 /// Reads the texts of the best `k`, at most `search.chunks_per_document` pieces of one document.
 pub(super) fn collect(
     connection: &Connection,
-    ranked: Vec<Ranked>,
+    ranked: Vec<(Found, Explanation)>,
     settings: &SearchSettings,
     query: &Query,
     terms: &[Term],
@@ -39,11 +39,10 @@ pub(super) fn collect(
     let most = query.k.min(settings.max_results);
     let mut of_document: BTreeMap<String, usize> = BTreeMap::new();
     let mut hits = Vec::new();
-    for candidate in ranked {
-        if hits.len() == most || candidate.explanation.score < settings.least_score {
+    for (found, explanation) in ranked {
+        if hits.len() == most || explanation.score < settings.least_score {
             break;
         }
-        let Some(found) = store::found(connection, candidate.item)? else { continue };
         if let Found::Chunk(chunk) = &found {
             let count = of_document.entry(chunk.document.clone()).or_default();
             *count += 1;
@@ -51,7 +50,7 @@ pub(super) fn collect(
                 continue;
             }
         }
-        hits.push(hit(connection, found, candidate.explanation, settings, terms)?);
+        hits.push(hit(connection, found, explanation, settings, terms)?);
     }
     Ok(hits)
 }
@@ -69,12 +68,12 @@ fn hit(
         }
         Found::Chunk(_) => (None, Vec::new()),
     };
-    let (title, text) = match &found {
-        Found::Entry(stored) => (stored.entry.title.as_deref().unwrap_or(""), &*stored.entry.text),
-        Found::Chunk(chunk) => (&*chunk.heading, &*chunk.text),
+    let text = match &found {
+        Found::Entry(stored) => &stored.entry.text,
+        Found::Chunk(chunk) => &chunk.text,
     };
     let excerpt = excerpt(text, terms, settings.whole_chars, settings.snippet_chars);
-    let has = store::terms_of(&format!("{title} {text}"));
+    let has = store::terms_of(&found.searched_text());
     let words = terms.iter().map(|term| term.word.clone()).filter(|word| has.contains(word));
     Ok(Hit { words: words.collect(), found, excerpt, explanation, successor, sources })
 }
@@ -128,4 +127,14 @@ fn entry_json(stored: &StoredEntry) -> Value {
 /// Four places are enough for people, and keep output the same on every machine.
 fn rounded(score: f64) -> f64 {
     (score * 1e4).round() / 1e4
+}
+
+/// The answer as programs get it.
+pub fn answer_json(answer: &Answer, explain: bool) -> Value {
+    json!({
+        "results": answer.hits.iter().map(|hit| hit.as_json(explain)).collect::<Vec<_>>(),
+        "mode": answer.mode,
+        "notes": answer.notes,
+        "not_embedded": answer.not_embedded,
+    })
 }

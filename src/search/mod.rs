@@ -2,6 +2,7 @@
 //!
 //! - **dense**: the cosine of the query's vector with every stored vector in scope, an exact scan;
 //! - **lexical**: BM25 over words, identifiers and their parts ([`crate::store::search_words`]);
+//! - both bring candidates, whose words are compared with the query anew and finer ([`rescore`]);
 //! - **fused**: a weighted sum of both scores, each on a scale of its own query ([`fuse`]).
 //!
 //! A search is a read: it writes nothing, starts no tick and counts no recall. It works by words
@@ -11,18 +12,24 @@
 mod dense;
 mod fuse;
 mod hit;
+mod rescore;
 mod snippet;
+mod warm;
 
 pub use fuse::{Explanation, Part};
-pub use hit::Hit;
-pub use snippet::Excerpt;
+pub use hit::{Hit, answer_json};
+pub use snippet::{Excerpt, one_paragraph};
+pub use warm::WarmVectors;
 
+use crate::capture::project::project_of;
 use crate::config::SearchSettings;
 use crate::embed::{Embedder, Role, embed_one};
 use crate::error::{Error, Result};
-use crate::store::{self, Item, Scope, Term};
+use crate::store::{self, Found, Item, Scope, Term, WordHit};
+use dense::DenseHit;
 use rusqlite::Connection;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -58,17 +65,16 @@ pub struct Answer {
     pub mode: Mode,
     /// What the reader should know, such as why meaning did not take part.
     pub notes: Vec<String>,
-    /// Texts in scope that have no vector, where meaning takes part.
-    pub not_embedded: u64,
+    /// Texts in scope that have no vector; not counted where vectors are kept in memory, since
+    /// counting would take longer than searching.
+    pub not_embedded: Option<u64>,
 }
 
-/// A candidate with its place in each part, before its text is read.
+/// A candidate with its place in each part.
 #[derive(Clone, Debug)]
-pub struct Ranked {
-    /// What was found.
-    pub item: Item,
-    /// Its scores.
-    pub explanation: Explanation,
+struct Ranked {
+    item: Item,
+    explanation: Explanation,
 }
 
 /// Searches. `embedder` is an error where the settings name no usable model; that, and any failure
@@ -79,14 +85,29 @@ pub fn search(
     settings: &SearchSettings,
     query: &Query,
 ) -> Result<Answer> {
+    search_warm(connection, embedder, settings, query, None)
+}
+
+/// As [`search`], with vectors that the process kept in memory. They must be current.
+pub fn search_warm(
+    connection: &Connection,
+    embedder: Result<&dyn Embedder, &Error>,
+    settings: &SearchSettings,
+    query: &Query,
+    warm: Option<&WarmVectors>,
+) -> Result<Answer> {
     if query.text.trim().is_empty() {
         return Err(Error::input("the search is empty").hint("give some words to look for"));
     }
     let terms = store::query_terms(&query.text);
     let mut answer =
-        Answer { hits: Vec::new(), mode: query.mode, notes: Vec::new(), not_embedded: 0 };
-    let vector = query_vector(connection, embedder, query, &mut answer)?;
-    let ranked = rank(connection, vector.as_ref(), settings, query, &terms)?;
+        Answer { hits: Vec::new(), mode: query.mode, notes: Vec::new(), not_embedded: None };
+    let vector = query_vector(connection, embedder, query, warm, &mut answer)?;
+    let dense = match &vector {
+        Some(vector) => dense(connection, vector, settings, query, warm)?,
+        None => Vec::new(),
+    };
+    let ranked = rank(connection, vector.as_ref(), dense, settings, query, &terms)?;
     answer.hits = hit::collect(connection, ranked, settings, query, &terms)?;
     Ok(answer)
 }
@@ -104,6 +125,7 @@ fn query_vector(
     connection: &Connection,
     embedder: Result<&dyn Embedder, &Error>,
     query: &Query,
+    warm: Option<&WarmVectors>,
     answer: &mut Answer,
 ) -> Result<Option<QueryVector>> {
     if query.mode == Mode::Lexical {
@@ -114,11 +136,13 @@ fn query_vector(
         Err(error) => return Ok(by_words(answer, &error.message)),
     };
     let descriptor = embedder.descriptor().id();
-    let (total, embedded) = store::coverage(connection, &descriptor, &query.scope)?;
-    answer.not_embedded = total - embedded;
-    if embedded == 0 {
-        let why = if total == 0 { "nothing is in scope" } else { "nothing is embedded yet" };
-        return Ok(by_words(answer, why));
+    if warm.is_none_or(WarmVectors::is_empty) {
+        let (total, embedded) = store::coverage(connection, &descriptor, &query.scope)?;
+        answer.not_embedded = Some(total - embedded);
+        if embedded == 0 {
+            let why = if total == 0 { "nothing is in scope" } else { "nothing is embedded yet" };
+            return Ok(by_words(answer, why));
+        }
     }
     match embed_one(embedder, &query.text, Role::Query) {
         Ok(vector) => {
@@ -135,28 +159,81 @@ fn by_words(answer: &mut Answer, why: &str) -> Option<QueryVector> {
     None
 }
 
-/// Candidates of both parts, best first.
+/// Candidates by meaning: from memory where that is enough, else from the store.
+fn dense(
+    connection: &Connection,
+    query_vector: &QueryVector,
+    settings: &SearchSettings,
+    query: &Query,
+    warm: Option<&WarmVectors>,
+) -> Result<Vec<DenseHit>> {
+    let QueryVector { vector, descriptor, .. } = query_vector;
+    let most = settings.candidates;
+    if let Some(warm) = warm
+        && let Some(hits) = warm.scan(connection, vector, &query.scope, most)?
+    {
+        return Ok(hits);
+    }
+    dense::scan(connection, descriptor, vector, &query.scope, most)
+}
+
+/// Candidates of both parts with their texts, best first.
 fn rank(
     connection: &Connection,
     vector: Option<&QueryVector>,
+    dense: Vec<DenseHit>,
     settings: &SearchSettings,
     query: &Query,
     terms: &[Term],
-) -> Result<Vec<Ranked>> {
-    let lexical = match query.mode {
+) -> Result<Vec<(Found, Explanation)>> {
+    let by_words = match query.mode {
         Mode::Dense if vector.is_some() => Vec::new(),
         _ => store::search_words(connection, terms, &query.scope, settings.candidates)?,
     };
-    let dense = match vector {
-        Some(query_vector) => dense::scan(
-            connection,
-            &query_vector.descriptor,
-            &query_vector.vector,
-            &query.scope,
-            settings.candidates,
-        )?,
-        None => Vec::new(),
-    };
+    let mut texts = read(connection, &by_words, &dense)?;
+    let lexical = if by_words.is_empty() { Vec::new() } else { words(&query.text, &texts) };
     let unrelated = vector.map_or(0.0, |vector| vector.unrelated);
-    Ok(fuse::fuse(&lexical, &dense, unrelated, settings.lexical_weight))
+    let ranked = fuse::fuse(&lexical, &dense, unrelated, settings.lexical_weight);
+    Ok(ranked
+        .into_iter()
+        .filter_map(|Ranked { item, explanation }| {
+            texts.remove(&item).map(|found| (found, explanation))
+        })
+        .collect())
+}
+
+/// The texts of all candidates.
+fn read(
+    connection: &Connection,
+    lexical: &[WordHit],
+    dense: &[DenseHit],
+) -> Result<BTreeMap<Item, Found>> {
+    let items = lexical.iter().map(|hit| hit.item).chain(dense.iter().map(|hit| hit.item));
+    let mut texts = BTreeMap::new();
+    for item in items {
+        if let (false, Some(found)) = (texts.contains_key(&item), store::found(connection, item)?) {
+            texts.insert(item, found);
+        }
+    }
+    Ok(texts)
+}
+
+/// All candidates that share a word or a piece of one with the query, best first.
+fn words(query: &str, texts: &BTreeMap<Item, Found>) -> Vec<WordHit> {
+    let plain: Vec<String> = texts.values().map(Found::searched_text).collect();
+    let scores = rescore::rescore(query, &plain);
+    let mut hits: Vec<WordHit> = texts
+        .keys()
+        .zip(scores)
+        .filter(|(_, score)| *score > 0.0)
+        .map(|(&item, score)| WordHit { item, score })
+        .collect();
+    hits.sort_by(|x, y| y.score.total_cmp(&x.score).then(y.item.rowid().cmp(&x.item.rowid())));
+    hits
+}
+
+/// The name under which the project of a folder is stored; what is no folder is taken as a name.
+pub fn project_name(folder: &str) -> String {
+    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.into());
+    project_of(absolute).unwrap_or_else(|| folder.to_string())
 }

@@ -36,6 +36,12 @@ pub fn excerpt(text: &str, terms: &[Term], whole: usize, length: usize) -> Excer
     }
 }
 
+/// `text` on one line, cut to about `length` characters between graphemes.
+pub fn one_paragraph(text: &str, length: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    excerpt(&line, &[], length, length).text
+}
+
 /// Byte at which the sentence with most distinct words of the query starts; the first of equals.
 fn best_start(text: &str, terms: &[Term]) -> usize {
     let mut best = (0, 0);

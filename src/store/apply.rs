@@ -107,10 +107,13 @@ fn set(tx: &Transaction<'_>, column: &'static str, value: u32, id: &EntryId) -> 
     Ok(())
 }
 
+/// An entry that comes back from being expired is judged again only once its project has moved on.
 fn set_state(tx: &Transaction<'_>, id: &EntryId, to: State, now: i64, reason: &str) -> Result<()> {
     tx.prepare_cached(
         "UPDATE entry SET state = ?1, state_at = ?2, state_reason = ?3,
-             connected = CASE WHEN state IN ('merged', 'expired') THEN NULL ELSE connected END
+             connected = CASE WHEN state IN ('merged', 'expired') THEN NULL ELSE connected END,
+             reprieved_seq = CASE WHEN state <> 'expired' THEN reprieved_seq ELSE
+                 (SELECT max(seq) FROM entry newer WHERE newer.project IS entry.project) END
          WHERE id = ?4",
     )?
     .execute(params![to.as_str(), now, reason, id.as_str()])?;
@@ -172,6 +175,9 @@ fn delete_link(tx: &Transaction<'_>, link: &Link) -> Result<()> {
     let (a, b) = ends(tx, link)?;
     tx.prepare_cached("DELETE FROM link WHERE a = ?1 AND b = ?2 AND descriptor = ?3")?
         .execute(params![a, b, link.descriptor])?;
+    // Whether anything connects to the two must be looked at again.
+    tx.prepare_cached("UPDATE entry SET connected = NULL WHERE seq IN (?1, ?2)")?
+        .execute([a, b])?;
     Ok(())
 }
 
@@ -182,13 +188,14 @@ fn ends(tx: &Transaction<'_>, link: &Link) -> Result<(i64, i64)> {
 }
 
 fn merge(tx: &Transaction<'_>, step: &Step, now: i64, reason: &str) -> Result<()> {
-    let Step::Merge { proven, sources, replaces, descriptor, vector, .. } = step else {
+    let Step::Merge { cluster, proven, sources, replaces, descriptor, vector, .. } = step else {
         return Err(Error::refused("not a merge"));
     };
     let seq = insert(tx, proven, now, reason)?;
     insert_vector(tx, seq, descriptor, vector)?;
+    tx.prepare_cached("DELETE FROM cluster WHERE key = ?1")?.execute([cluster])?;
     let lives_on = format!("merged into {}", proven.id);
-    for source in sources.iter().chain(replaces) {
+    for source in sources.iter().chain(replaces).filter(|source| !source.kept) {
         set_state(tx, &source.entry, State::Merged, now, &lives_on)?;
     }
     for old in replaces {
@@ -209,7 +216,7 @@ fn unmerge(tx: &Transaction<'_>, merge: &Step, now: i64, reason: &str) -> Result
         return Err(Error::refused("not a merge"));
     };
     delete(tx, &proven.id)?;
-    for source in sources.iter().chain(replaces) {
+    for source in sources.iter().chain(replaces).filter(|source| !source.kept) {
         set_state(tx, &source.entry, source.state, now, reason)?;
     }
     for old in replaces {

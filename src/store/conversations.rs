@@ -3,7 +3,7 @@
 use crate::error::Result;
 use lifecycle_phases::buffer::{Known, Sighting};
 use lifecycle_phases::{EntryId, State};
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use std::collections::BTreeSet;
 
 /// Why a conversation is never read again.
@@ -32,36 +32,49 @@ pub struct Conversation {
     pub last_read: i64,
     /// Why it is not read, or what went wrong; empty otherwise.
     pub problem: String,
+    /// JSON of what was done since the last record of it; empty when nothing waits for one.
+    pub sitting: String,
 }
+
+const COLUMNS: &str =
+    "path, session, project, offset, tail_hash, size, modified, last_read, problem, sitting";
 
 /// What is known of the conversation file `path`.
 pub fn conversation(connection: &Connection, path: &str) -> Result<Option<Conversation>> {
-    let sql = "SELECT path, session, project, offset, tail_hash, size, modified, last_read, problem
-               FROM conversation WHERE path = ?1";
-    let row = connection.prepare_cached(sql)?.query_row([path], |row| {
-        Ok(Conversation {
-            path: row.get(0)?,
-            session: row.get(1)?,
-            project: row.get(2)?,
-            offset: row.get::<_, i64>(3)?.unsigned_abs(),
-            tail_hash: row.get(4)?,
-            size: row.get::<_, i64>(5)?.unsigned_abs(),
-            modified: row.get(6)?,
-            last_read: row.get(7)?,
-            problem: row.get(8)?,
-        })
-    });
-    Ok(row.optional()?)
+    let sql = format!("SELECT {COLUMNS} FROM conversation WHERE path = ?1");
+    Ok(connection.prepare_cached(&sql)?.query_row([path], from_row).optional()?)
+}
+
+/// Conversations that did something and have no record of it yet.
+pub fn unrecorded(connection: &Connection) -> Result<Vec<Conversation>> {
+    let sql = format!("SELECT {COLUMNS} FROM conversation WHERE sitting <> '' ORDER BY path");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_map([], from_row)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<Conversation> {
+    Ok(Conversation {
+        path: row.get(0)?,
+        session: row.get(1)?,
+        project: row.get(2)?,
+        offset: row.get::<_, i64>(3)?.unsigned_abs(),
+        tail_hash: row.get(4)?,
+        size: row.get::<_, i64>(5)?.unsigned_abs(),
+        modified: row.get(6)?,
+        last_read: row.get(7)?,
+        problem: row.get(8)?,
+        sitting: row.get(9)?,
+    })
 }
 
 /// Records how far a conversation was read.
 pub fn put_conversation(tx: &Transaction<'_>, of: &Conversation) -> Result<()> {
-    tx.prepare_cached(
-        "INSERT OR REPLACE INTO conversation
-         (path, session, project, offset, tail_hash, size, modified, last_read, problem)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-    )?
-    .execute(params![
+    let sql = format!(
+        "INSERT OR REPLACE INTO conversation ({COLUMNS})
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+    );
+    tx.prepare_cached(&sql)?.execute(params![
         of.path,
         of.session,
         of.project,
@@ -70,7 +83,8 @@ pub fn put_conversation(tx: &Transaction<'_>, of: &Conversation) -> Result<()> {
         of.size as i64,
         of.modified,
         of.last_read,
-        of.problem
+        of.problem,
+        of.sitting
     ])?;
     Ok(())
 }

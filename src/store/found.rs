@@ -15,6 +15,19 @@ pub enum Found {
     Chunk(Box<FoundChunk>),
 }
 
+impl Found {
+    /// What search compares a query with: title or headings, then the text.
+    pub fn searched_text(&self) -> String {
+        match self {
+            Self::Entry(stored) => match &stored.entry.title {
+                Some(title) => format!("{title}\n{}", stored.entry.text),
+                None => stored.entry.text.clone(),
+            },
+            Self::Chunk(chunk) => format!("{}\n{}", chunk.heading, chunk.text),
+        }
+    }
+}
+
 /// A piece of a document with what names the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundChunk {
@@ -68,6 +81,48 @@ pub fn for_each_vector(
         }
     }
     Ok(())
+}
+
+/// Whether `item` is in scope.
+pub fn in_scope(connection: &Connection, item: Item, scope: &Scope) -> Result<bool> {
+    let (sql, seq) = match item {
+        Item::Entry(seq) => {
+            (format!("SELECT 1 FROM entry e WHERE e.seq = :seq AND {ENTRY_IN_SCOPE}"), seq)
+        }
+        Item::Chunk(seq) => (
+            format!(
+                "SELECT 1 FROM chunk c JOIN document d ON d.seq = c.document
+                 WHERE c.seq = :seq AND {DOCUMENT_IN_SCOPE}"
+            ),
+            seq,
+        ),
+    };
+    let values = ScopeValues::of(scope);
+    let mut named = values.named().to_vec();
+    named.push((":seq", &seq));
+    Ok(connection.prepare_cached(&sql)?.exists(named.as_slice())?)
+}
+
+/// The stored vector of `item` as little-endian f32.
+pub fn vector_of(connection: &Connection, descriptor: &str, item: Item) -> Result<Option<Vec<u8>>> {
+    let (sql, seq) = match item {
+        Item::Entry(seq) => ("SELECT data FROM vector WHERE descriptor = ?1 AND entry = ?2", seq),
+        Item::Chunk(seq) => {
+            ("SELECT data FROM chunk_vector WHERE descriptor = ?1 AND chunk = ?2", seq)
+        }
+    };
+    let mut statement = connection.prepare_cached(sql)?;
+    Ok(statement.query_row((descriptor, seq), |row| row.get(0)).optional()?)
+}
+
+/// Something that differs whenever the stored vectors do: count, newest row, and what it belongs to
+/// (a row's number is used again after the newest was deleted, an entry's never is).
+pub fn vector_stamp(connection: &Connection) -> Result<String> {
+    let sql = "SELECT (SELECT count(*) || ':' || coalesce(max(rowid), 0) FROM vector)
+        || ':' || coalesce((SELECT entry FROM vector ORDER BY rowid DESC LIMIT 1), 0)
+        || '/' || (SELECT count(*) || ':' || coalesce(max(rowid), 0) FROM chunk_vector)
+        || ':' || coalesce((SELECT chunk FROM chunk_vector ORDER BY rowid DESC LIMIT 1), 0)";
+    Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
 /// How many texts are in scope, and how many of them have a vector of `descriptor`.

@@ -7,7 +7,7 @@
 use super::terms::{Term, terms_of};
 use crate::error::Result;
 use lifecycle_phases::{Kind, State};
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 /// Something that can be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -149,7 +149,8 @@ pub fn search_words(
                  WHERE c.seq = t.rowid / 2 AND {DOCUMENT_IN_SCOPE}) END
          ORDER BY score DESC, t.rowid DESC LIMIT :limit"
     );
-    let (words, limit) = (any_of(terms), i64::try_from(limit).unwrap_or(i64::MAX));
+    let kept = affordable(connection, terms)?;
+    let (words, limit) = (any_of(&kept), i64::try_from(limit).unwrap_or(i64::MAX));
     let values = ScopeValues::of(scope);
     let mut named = values.named().to_vec();
     named.extend([(":words", &words as &dyn rusqlite::ToSql), (":limit", &limit)]);
@@ -158,6 +159,27 @@ pub fn search_words(
         Ok(WordHit { item: Item::of_rowid(row.get(0)?), score: row.get(1)? })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Texts that the words of a query may have together before its commonest words are left out. Every
+/// one of them is scored, and the commonest add next to nothing to a score.
+const MOST_TEXTS: i64 = 20_000;
+
+/// The rarest words of the query, as many as [`MOST_TEXTS`] allows and at least one.
+fn affordable(connection: &Connection, terms: &[Term]) -> Result<Vec<Term>> {
+    let mut count = connection.prepare_cached("SELECT doc FROM term_row WHERE term = ?1")?;
+    let mut counted = Vec::new();
+    for term in terms {
+        let texts: i64 = count.query_row([&term.word], |row| row.get(0)).optional()?.unwrap_or(0);
+        counted.push((texts, term));
+    }
+    counted.sort_by_key(|(texts, _)| *texts);
+    let mut sum = 0;
+    let within = |(texts, _): &&(i64, &Term)| {
+        sum += texts;
+        sum <= MOST_TEXTS || sum == *texts
+    };
+    Ok(counted.iter().take_while(within).map(|(_, term)| (*term).clone()).collect())
 }
 
 /// An FTS5 expression for any of the words; each is quoted, so nothing in it is syntax.

@@ -9,6 +9,7 @@ mod calls;
 mod clusters;
 pub mod conversations;
 mod descriptors;
+mod documents;
 mod entries;
 mod found;
 mod fts;
@@ -17,6 +18,7 @@ pub mod routes;
 
 pub mod links;
 mod overview;
+mod quality;
 mod terms;
 pub mod vectors;
 
@@ -32,16 +34,26 @@ pub use descriptors::{
     PlacedVector, Unembedded, ahead_of, count_failure, descriptors, dimensions, lacking,
     placed_vectors, put_vector, some_lacking,
 };
+pub use documents::{
+    Document, NewChunk, Stored, chunks_lacking, delete_document, document, documents,
+    put_chunk_vector, put_document,
+};
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
 };
-pub use found::{Found, FoundChunk, coverage, for_each_vector, found, sources, successor};
+pub use found::{
+    Found, FoundChunk, coverage, for_each_vector, found, in_scope, sources, successor, vector_of,
+    vector_stamp,
+};
 pub use fts::{Item, Scope, WordHit, index_words, rebuild_words, search_words};
 pub use journal::{
     StepRecord, TickRecord, TickStatus, begin_tick, finish_tick, latest_undoable, record_step,
     running_ticks, set_step_status, steps_of, tick, ticks,
 };
-pub use terms::{TERMS_VERSION, Term, query_terms, terms_of};
+pub use quality::{
+    Generator, Latency, Quality, flat_prompts, generators, latency, quality, queue_wait,
+};
+pub use terms::{Term, is_unspaced, query_terms, terms_of};
 
 pub use overview::{Overview, overview};
 

@@ -142,7 +142,8 @@ pub fn unsettle(tx: &Transaction<'_>, route: &Route, from: State, now: i64) -> R
             )?
             .execute(params![route.path, old_line, now])?;
         }
-        RouteOp::Add | RouteOp::AlreadyKnown { .. } => drop_row(tx, route)?,
+        // Kept as undone, so that the next tick does not write it again by itself.
+        RouteOp::Add | RouteOp::AlreadyKnown { .. } => mark(tx, route, "undone", now)?,
     }
     let stored = entry_by_id(tx, &route.entry)?;
     match stored.map(|stored| stored.entry.state) {

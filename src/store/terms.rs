@@ -12,9 +12,6 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Changes whenever the same text gives other words.
-pub const TERMS_VERSION: &str = "1";
-
 /// The longest whole identifier or path that counts as one word, in characters.
 const LONGEST_COMPOUND: usize = 80;
 
@@ -169,7 +166,7 @@ fn is_letter(ch: char) -> bool {
 }
 
 /// Han, Kana, Hangul, Thai, Lao, Khmer and Myanmar characters.
-fn is_unspaced(ch: char) -> bool {
+pub fn is_unspaced(ch: char) -> bool {
     matches!(ch,
         '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1100}'..='\u{11ff}'
         | '\u{1780}'..='\u{17ff}' | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30ff}'

@@ -26,15 +26,15 @@ pub fn pending(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The vector of an entry under `descriptor`, or of another entry with the same text.
+/// The vector of an entry under `descriptor` and `true`, or that of another entry with the same
+/// text and `false`.
 pub fn known_vector(
     connection: &Connection,
     descriptor: &str,
     entry: &StoredEntry,
-) -> Result<Option<Vec<f32>>> {
-    let own = vector(connection, descriptor, entry.seq)?;
-    if own.is_some() {
-        return Ok(own);
+) -> Result<Option<(Vec<f32>, bool)>> {
+    if let Some(own) = vector(connection, descriptor, entry.seq)? {
+        return Ok(Some((own, true)));
     }
     let mut query = connection.prepare_cached(
         "SELECT data FROM vector WHERE descriptor = ?1 AND text_hash = ?2 LIMIT 1",
@@ -42,7 +42,30 @@ pub fn known_vector(
     let hash = &entry.entry.content_hash.0;
     let data: Option<Vec<u8>> =
         query.query_row(params![descriptor, hash], |row| row.get(0)).optional()?;
+    Ok(data.map(|data| (decode(&data), false)))
+}
+
+/// The vector of the entry with key `seq`, where that entry is active.
+pub fn active_vector(
+    connection: &Connection,
+    descriptor: &str,
+    seq: i64,
+) -> Result<Option<Vec<f32>>> {
+    let mut query = connection.prepare_cached(
+        "SELECT v.data FROM vector v JOIN entry e ON e.seq = v.entry
+         WHERE v.descriptor = ?1 AND v.entry = ?2
+           AND e.state IN ('buffered', 'proven', 'routed')",
+    )?;
+    let data: Option<Vec<u8>> =
+        query.query_row(params![descriptor, seq], |row| row.get(0)).optional()?;
     Ok(data.as_deref().map(decode))
+}
+
+/// The entry whose vector was written at `rowid`.
+pub fn key_at(connection: &Connection, descriptor: &str, rowid: i64) -> Result<Option<i64>> {
+    let mut query = connection
+        .prepare_cached("SELECT entry FROM vector WHERE rowid = ?2 AND descriptor = ?1")?;
+    Ok(query.query_row(params![descriptor, rowid], |row| row.get(0)).optional()?)
 }
 
 /// The vector of the entry with key `seq`.

@@ -13,24 +13,6 @@ use std::path::Path;
 /// Files above this size are not read (bytes): Claude Code's own limit for an instruction file.
 pub const MAX_BYTES: u64 = 4 << 20;
 
-/// How temporary files are named.
-const PREFIX: &str = ".lifecycle-";
-const SUFFIX: &str = ".tmp";
-
-/// Removes temporary files that a killed run left in the folder of `path`. Only for the holder of
-/// the tick lock, as another writer's would go too.
-pub fn sweep(path: &Path) {
-    let entries = path.parent().and_then(|folder| std::fs::read_dir(folder).ok());
-    for entry in entries.into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if name.starts_with(PREFIX) && name.ends_with(SUFFIX) {
-            // What cannot be removed is left: it harms nothing.
-            let _ = std::fs::remove_file(entry.path());
-        }
-    }
-}
-
 /// BLAKE3 of `bytes`, 64 hex digits.
 pub fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
@@ -80,7 +62,7 @@ pub fn writable(path: &Path) -> io::Result<()> {
 pub fn write(path: &Path, before: Option<&str>, bytes: &[u8]) -> io::Result<()> {
     writable(path)?;
     let folder = path.parent().ok_or_else(|| io::Error::other("it has no folder"))?;
-    let mut file = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(folder)?;
+    let mut file = fresh_file(path, folder)?;
     file.write_all(bytes)?;
     file.as_file().set_permissions(permissions(path)?)?;
     file.as_file().sync_all()?;
@@ -89,6 +71,17 @@ pub fn write(path: &Path, before: Option<&str>, bytes: &[u8]) -> io::Result<()> 
     file.persist(path).map_err(|error| error.error)?;
     fault::point("renamed");
     sync_folder(folder)
+}
+
+/// The temporary file beside `path`. Its name follows from that of `path`, so that the one a killed
+/// run left is replaced by the run that picks up after it.
+fn fresh_file(path: &Path, folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let name = hash(path.file_name().unwrap_or_default().as_encoded_bytes());
+    let prefix = format!(".lifecycle-{}", &name[..12]);
+    match std::fs::remove_file(folder.join(format!("{prefix}.tmp"))) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => tempfile::Builder::new().prefix(&prefix).suffix(".tmp").rand_bytes(0).tempfile_in(folder),
+    }
 }
 
 /// Removes `path` if it still has `before`.

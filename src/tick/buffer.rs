@@ -41,6 +41,7 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
             Err(error) => ctx.fail(Phase::Buffer, error)?,
         }
     }
+    intake.record_idle(ctx)?;
     if redacted.total() > 0 {
         ctx.note(Level::Info, Phase::Buffer, format!("redacted before storing: {redacted}"));
     }

@@ -250,7 +250,6 @@ fn note_refusal(ctx: &mut Context<'_>, path: &Path, why: &str) {
 pub fn resume(ctx: &mut Context<'_>) -> Result<()> {
     for open in routes::open_writes(ctx.store.reader())? {
         let path = PathBuf::from(&open.path);
-        door::sweep(&path);
         let outcome = match door::read(&path) {
             Ok(now) if now == open.after => Ok(()),
             Ok(now) if now == open.before => {

@@ -18,6 +18,7 @@ pub mod route;
 mod run;
 pub mod serving;
 mod undo;
+mod withdraw;
 
 pub use apply::apply;
 pub use context::{Context, Mode};
@@ -25,3 +26,4 @@ pub use lock::TickLock;
 pub use notes::{Level, Note};
 pub use run::{Run, RunOptions, by_hand, parse_phases, run};
 pub use undo::undo;
+pub use withdraw::{files_of_ours, withdraw_all};

@@ -7,7 +7,7 @@
 mod gather;
 pub mod offline;
 mod place;
-mod reconcile;
+pub(super) mod reconcile;
 
 use super::{Context, Level, Mode};
 use crate::error::Result;

@@ -71,7 +71,11 @@ fn run_phase(ctx: &mut Context<'_>, phase: Phase, options: &RunOptions) -> Resul
     match phase {
         Phase::Buffer => buffer::run(ctx),
         Phase::Connect => connect::run(ctx),
-        Phase::Consolidate => consolidate::run(ctx),
+        Phase::Consolidate => {
+            consolidate::run(ctx)?;
+            // What was proven just now finds its neighbours in the same tick.
+            connect::run(ctx)
+        }
         Phase::Route => route::run(ctx),
         Phase::Age => age::run(ctx, options.yes),
     }

@@ -9,13 +9,16 @@
 
 use super::{Context, Level};
 use crate::config::Settings;
-use crate::embed::{self, CHUNK, EmbedError, Embedder, Role, text_hash};
+use crate::embed::{self, CHUNK, Descriptor, EmbedError, Embedder, Measured, Role, text_hash};
 use crate::error::Result;
 use crate::paths::Paths;
 use crate::store;
 use lifecycle_phases::Phase;
 use rusqlite::{Connection, Transaction};
 use std::sync::Arc;
+
+/// Only texts that are all but equal have a higher cosine.
+const HIGHEST: f32 = 0.995;
 
 /// The embedder that serves the store.
 pub fn open(
@@ -36,8 +39,14 @@ pub fn open(
 
 /// Embeds some entries under the descriptor of the settings, where another one serves yet. Bounded
 /// by `embed.refill_entries`; what was done is kept if the tick is killed.
+///
+/// Also says, in every report, when the link line is one that no two entries can reach.
 pub fn refill(ctx: &mut Context<'_>) -> Result<()> {
-    let serving = ctx.embedder()?.descriptor().id();
+    let embedder = ctx.embedder()?;
+    let serving = embedder.descriptor().id();
+    if let Some(warning) = dead_line(ctx, embedder.descriptor(), &serving)? {
+        ctx.note(Level::Waiting, Phase::Connect, warning);
+    }
     let wanted = embed::open(ctx.settings, ctx.paths)?;
     let id = wanted.descriptor().id();
     if serving == id {
@@ -60,6 +69,20 @@ pub fn refill(ctx: &mut Context<'_>) -> Result<()> {
     };
     ctx.note(Level::Info, Phase::Connect, text);
     Ok(())
+}
+
+/// A link line that can never fire: nearly 1, or above the highest cosine that calibration saw.
+fn dead_line(ctx: &Context<'_>, descriptor: &Descriptor, id: &str) -> Result<Option<String>> {
+    let similarity = ctx.settings.connect.link_similarity;
+    let line = descriptor.cosine(similarity);
+    let highest = Measured::load(ctx.paths, id)?.map_or(HIGHEST, |measured| measured.highest);
+    Ok((line > highest).then(|| {
+        format!(
+            "connect.link_similarity = {similarity} is cosine {line:.3} under {id}, but two \
+             different entries reach {highest:.3} at most: nothing new will ever be linked; lower \
+             it, or run `lifecycle model calibrate`"
+        )
+    }))
 }
 
 /// Returns the problem that stops all further work, if there is one.

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::paths::Paths;
 use crate::report::Report;
 use crate::store::{self, StepRecord, Store, TickRecord, TickStatus};
-use lifecycle_phases::{Plan, PlannedStep, Requirement, State, Step};
+use lifecycle_phases::{ClusterOutcome, Plan, PlannedStep, Requirement, Standing, State, Step};
 
 /// Takes back tick `id`, or the newest one that can be.
 pub fn undo(settings: &Settings, paths: &Paths, clock: Clock, id: Option<i64>) -> Result<Run> {
@@ -52,6 +52,7 @@ fn take_back(ctx: &mut Context<'_>, target: &TickRecord) -> Result<()> {
     let before = ctx.performed.len();
     ctx.perform(inverses)?;
     let left = wanted - (ctx.performed.len() - before);
+    ctx.perform(records.iter().filter_map(declined).collect())?;
     let tick = ctx.tick_id()?;
     let whole = left == 0;
     let id = target.id;
@@ -82,6 +83,21 @@ fn inverse(record: &StepRecord) -> Option<PlannedStep> {
     Some(inverse)
 }
 
+/// The word of whoever undoes a merge: the cluster is left alone until it changes.
+fn declined(record: &StepRecord) -> Option<PlannedStep> {
+    let Step::Merge { cluster, sources, .. } = &record.planned.step else { return None };
+    let reason = "the merge was undone; it is not made again until the cluster changes";
+    let step = Step::RejectCluster {
+        cluster: cluster.clone(),
+        members: sources.iter().map(|source| source.entry.clone()).collect(),
+        outcome: ClusterOutcome::Undone,
+        reason: reason.into(),
+        attempts: 0,
+        next_try: None,
+    };
+    Some(PlannedStep::new(record.planned.phase, step, reason))
+}
+
 /// What must still hold for the inverse of `step`: the world as the step left it.
 fn still_as_left(step: &Step) -> Vec<Requirement> {
     let state = |entry, state| Requirement::State { entry, state };
@@ -89,7 +105,8 @@ fn still_as_left(step: &Step) -> Vec<Requirement> {
         Step::Admit { entry } => vec![state(entry.id.clone(), entry.state)],
         Step::Expire { entry, .. } => vec![state(entry.clone(), State::Expired)],
         Step::Merge { sources, .. } => {
-            sources.iter().map(|source| state(source.entry.clone(), State::Merged)).collect()
+            let after = |source: &Standing| if source.kept { source.state } else { State::Merged };
+            sources.iter().map(|source| state(source.entry.clone(), after(source))).collect()
         }
         _ => Vec::new(),
     }

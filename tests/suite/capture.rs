@@ -199,3 +199,85 @@ fn a_busy_store_leaves_the_note_in_the_inbox() {
     tick(&home);
     assert_eq!(texts(&home), ["first note", "second note"]);
 }
+
+#[test]
+fn fifty_hooks_at_once_each_leave_their_record() {
+    let home = Home::new();
+    let event = end_of(&home.path().join("t.jsonl"), &home.project());
+    let one = |_| {
+        let started = std::time::Instant::now();
+        hook(&home, &event);
+        started.elapsed()
+    };
+    let mut times: Vec<_> = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..50).map(|n| scope.spawn(move || one(n))).collect();
+        running.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    times.sort();
+    println!("50 at once: p50 {:?}, p99 {:?}", times[24], times[49]);
+    assert_eq!(inbox(&home).len(), 50);
+    assert!(times[49].as_secs() < 5, "{:?}", times[49]);
+}
+
+#[test]
+fn a_conversation_that_changed_files_leaves_one_record_at_its_end() {
+    let home = Home::new();
+    let file = home.path().join("t.jsonl");
+    let sample =
+        fs::read_to_string(crate::support::fixture("transcripts/01-ordinary.jsonl")).unwrap();
+    fs::write(&file, &sample).unwrap();
+    let stop = json!({ "session_id": "s", "transcript_path": file, "hook_event_name": "Stop" })
+        .to_string();
+    hook(&home, &stop);
+    tick(&home);
+    assert!(texts(&home).iter().all(|text| !text.starts_with("Asked:")), "it goes on");
+    for _ in 0..2 {
+        hook(&home, &end_of(&file, Path::new("/home/robin/work/harbor-api")));
+        tick(&home);
+    }
+    let sessions: Vec<_> = entries(&home).into_iter().filter(|e| e["kind"] == "session").collect();
+    assert_eq!(sessions.len(), 1);
+    assert_eq!(sessions[0]["source"]["files"], json!(["src/import/rows.rs"]));
+    assert_eq!(sessions[0]["project"], "/home/robin/work/harbor-api");
+}
+
+#[test]
+fn a_forked_conversation_strengthens_nothing() {
+    let home = Home::new();
+    let said = |session: &str| {
+        says_in(&home.project(), session, 1, "Remember: buoys are green to starboard")
+    };
+    for session in ["first", "fork"] {
+        let file = home.path().join(format!("{session}.jsonl"));
+        fs::write(&file, said(session)).unwrap();
+        hook(&home, &end_of(&file, &home.project()));
+    }
+    tick(&home);
+    assert_eq!((entries(&home).len(), &entries(&home)[0]["recalls"]), (1, &json!(0)));
+}
+
+#[test]
+fn a_codex_hook_without_a_path_leads_to_the_rollout_of_its_id() {
+    let home = Home::new();
+    let folder = home.path().join("home/.codex/sessions/2026/06/08");
+    fs::create_dir_all(&folder).unwrap();
+    let rollout = crate::support::fixture("transcripts/09-codex-rollout.jsonl");
+    let id = "0197c0de-7b1a-7c33-9d55-5a5a5a5a5a01";
+    fs::copy(rollout, folder.join(format!("rollout-2026-06-08T14-00-00-{id}.jsonl"))).unwrap();
+    let event = json!({ "session_id": id, "transcript_path": null, "cwd": home.project(), "turn_id": "t1",
+        "hook_event_name": "Stop", "model": "m", "permission_mode": "default", "last_assistant_message": null });
+    let outcome = home.run_with(&["hook", "codex"], event.to_string().as_bytes());
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, ""));
+    tick(&home);
+    assert_eq!(entries(&home).len(), 2);
+    assert_eq!(entries(&home)[0]["source"]["conversation"], id);
+}
+
+#[test]
+fn a_pattern_of_the_users_own_is_redacted_too() {
+    let home = Home::new();
+    let pattern = "redact.patterns.badge='badge (?P<v>[0-9]{6})'";
+    home.run(&["--set", pattern, "add", "--project", "p", "the gate opens with badge 123456"])
+        .success();
+    assert_eq!(texts(&home), ["the gate opens with badge [redacted:badge]"]);
+}

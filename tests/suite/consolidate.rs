@@ -10,7 +10,7 @@ use lifecycle::{ExitCode, embed};
 use lifecycle_phases::{
     Actor, Channel, Entry, EntryId, Kind, Link, Phase, PlannedStep, Source, State, Step,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub const NOW: i64 = 1_780_000_000_000;
 
@@ -33,6 +33,11 @@ pub const GOOD: &str = "The berth buffer is 25 m, tankers included; 15 m in wint
 impl Bench {
     /// With further lines of settings; `m` is an OpenAI-compatible provider at the stand-in.
     pub fn with(more: &str) -> Self {
+        Self::of_kind("openai-compatible", more)
+    }
+
+    /// The same with a provider of that kind.
+    pub fn of_kind(kind: &str, more: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let paths =
@@ -43,7 +48,7 @@ impl Bench {
         let text = format!(
             "[embed]\nurl = \"{url}\"\nurl_model = \"standin\"\n[consolidate]\nmodel = \"m\"\n\
              [consolidate.call]\nbackoff_seconds = 0.0\ntimeout_seconds = 5.0\n\
-             [consolidate.providers.m]\nkind = \"openai-compatible\"\nurl = \"{url}\"\nmodel = \"standin\"\n"
+             [consolidate.providers.m]\nkind = \"{kind}\"\nurl = \"{url}\"\nmodel = \"standin\"\n"
         );
         let mut layers = Layers::defaults();
         layers.merge_text(&text, Origin::Flag).unwrap();
@@ -308,12 +313,28 @@ fn a_dry_run_asks_and_writes_nothing() {
     let ids = bench.cluster(&BERTH);
     bench.server.replies([Reply::text(merged(GOOD))]);
     let run = bench.run_as(true);
-    assert_eq!(run.plan.steps.len(), 1);
+    let merges = run.plan.steps.iter().filter(|step| matches!(step.step, Step::Merge { .. }));
+    assert_eq!(merges.count(), 1);
     bench.all_buffered(&ids);
     assert_eq!(bench.balance().sent, 0);
 }
 
-/// The value of a field in the only request.
-pub fn body(bench: &Bench) -> Value {
-    bench.server.chats()[0].json()
+#[test]
+fn what_was_merged_without_a_model_is_made_anew_once_one_appears() {
+    let mut bench = Bench::with("[consolidate]\nmodel = \"extractive\"\n");
+    let ids = bench.cluster(&BERTH);
+    bench.run();
+    let old = bench.proven()[0].id.clone();
+    bench.settings.consolidate.model = "m".into();
+    bench.server.chat_status(500);
+    assert_eq!(bench.run().code, ExitCode::Success, "the old merge stays");
+    assert_eq!(bench.state(&old), State::Proven);
+    bench.server.chat_status(200).replies([Reply::text(merged(GOOD))]);
+    assert_eq!(bench.run().code, ExitCode::Success);
+    assert_eq!((bench.proven().len(), bench.proven()[0].text.as_str()), (1, GOOD));
+    assert_eq!(bench.state(&old), State::Merged);
+    assert!(ids.iter().all(|id| bench.state(id) == State::Merged));
+    let asked = bench.server.chats().len();
+    bench.run();
+    assert_eq!(bench.server.chats().len(), asked);
 }

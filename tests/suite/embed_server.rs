@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex};
 type Answer = dyn Fn(&[String]) -> (u16, String) + Send + Sync;
 
 /// A server on a free port; ends with the test.
-struct StandIn {
-    url: String,
+pub struct StandIn {
+    pub url: String,
     asked: Arc<Mutex<Vec<Vec<String>>>>,
     _runtime: tokio::runtime::Runtime,
 }
@@ -27,7 +27,7 @@ struct Shared {
 }
 
 impl StandIn {
-    fn new(answer: impl Fn(&[String]) -> (u16, String) + Send + Sync + 'static) -> Self {
+    pub fn new(answer: impl Fn(&[String]) -> (u16, String) + Send + Sync + 'static) -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let shared = Shared { answer: Arc::new(answer), asked: asked.clone() };
@@ -60,7 +60,7 @@ async fn handle(State(shared): State<Shared>, Json(body): Json<Value>) -> impl I
 }
 
 /// A sound answer in reverse order: `index` is what counts.
-fn sound(texts: &[String], vector: impl Fn(&str) -> Value) -> (u16, String) {
+pub fn sound(texts: &[String], vector: impl Fn(&str) -> Value) -> (u16, String) {
     let items: Vec<Value> = texts
         .iter()
         .enumerate()

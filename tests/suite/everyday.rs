@@ -106,3 +106,109 @@ fn the_job_decides_itself_whether_it_is_due() {
     assert_eq!(last(), "2026-05-01T00:00:00Z");
     assert!(!run("2026-05-01T03:30:00Z").is_empty(), "and the next time counts again");
 }
+
+/// A home with small talk that nothing connects to, ready to be judged by ageing.
+fn with_chatter() -> Home {
+    let mut home = Home::new();
+    home.set("LIFECYCLE_AGE__NEWER_ENTRIES", "1");
+    home.set("LIFECYCLE_CONNECT__LINK_SIMILARITY", "0.999");
+    for text in ["ok, thanks", "good morning", "sounds fine to me", "see you tomorrow"] {
+        home.run(&["add", text]).success();
+    }
+    home.run(&["run", "--phase", "connect"]).success();
+    home
+}
+
+#[test]
+fn a_plan_is_applied_as_it_was_answered() {
+    let home = with_chatter();
+    home.run(&["run", "--dry-run", "--phase", "age", "--plan", "plan.json"]).success();
+    let plan: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(home.path().join("plan.json")).unwrap()).unwrap();
+    let steps = plan["steps"].as_array().unwrap();
+    let expiring: Vec<&str> = steps
+        .iter()
+        .filter(|step| step["step"] == "expire")
+        .map(|step| step["entry"].as_str().unwrap())
+        .collect();
+    assert!(expiring.len() >= 2, "{steps:?}");
+    let answers: String = steps
+        .iter()
+        .map(|step| match step["entry"].as_str() {
+            Some(id) if id == expiring[0] => "p\n",
+            _ => "y\n",
+        })
+        .collect();
+    let given_up = home.run_with(&["apply", "plan.json", "--interactive"], b"y\n").success();
+    assert!(given_up.out.contains("nothing was applied"), "{}", given_up.out);
+    home.run_with(&["apply", "plan.json", "--interactive"], format!("{answers}y\n").as_bytes())
+        .success();
+    let state = |id: &str| home.json(&["show", id]);
+    assert!(state(expiring[0]).to_string().contains("\"buffered\""));
+    assert!(state(expiring[1]).to_string().contains("\"expired\""));
+}
+
+#[test]
+fn review_needs_a_terminal_or_answers() {
+    let home = with_chatter();
+    let refused = home.run(&["review"]).code(7);
+    assert!(refused.err.contains("--ask"), "{}", refused.err);
+    let asked = home.run_with(&["review", "--ask"], b"q\n").success();
+    assert!(asked.out.contains("nothing was applied"), "{}", asked.out);
+}
+
+#[test]
+fn settings_are_edited_only_into_valid_ones() {
+    let mut home = Home::new();
+    let editor = home.path().join("my editor");
+    let write = |line: &str| {
+        let script = format!("#!/bin/sh\n/bin/cat >\"$1\" <<'X'\n{line}\nX\n");
+        std::fs::write(&editor, script).unwrap();
+        std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    home.set("EDITOR", &format!("'{}'", editor.display()));
+    let config = home.path().join("home/.config/lifecycle/config.toml");
+    for wrong in [
+        "[age]\nnewer_entry = 3",
+        "[age]\nnewer_entries = \"x\"",
+        "[schedule]\ncron = \"61 * * * *\"",
+    ] {
+        write(wrong);
+        home.run(&["config", "edit"]).code(3);
+        assert!(!config.exists(), "{wrong}");
+    }
+    write("[age]\nnewer_entries = 3");
+    home.run(&["config", "edit"]).success();
+    assert!(home.run(&["config", "show"]).success().out.contains("age.newer_entries = 3"));
+    // A file that is broken already can be mended the same way.
+    std::fs::write(&config, "[age\n").unwrap();
+    home.run(&["status"]).code(3);
+    home.run(&["config", "edit"]).success();
+    home.run(&["status"]).success();
+}
+
+#[test]
+fn completions_and_pages_come_from_the_definition() {
+    let home = Home::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = home.run(&["completions", shell]).success().out;
+        assert!(script.contains("schedule"), "{shell}");
+    }
+    home.run(&["man", "pages"]).success();
+    let page = std::fs::read_to_string(home.path().join("pages/lifecycle-run.1")).unwrap();
+    assert!(page.contains("\\-\\-dry\\-run") || page.contains("--dry-run"), "{page}");
+    let version = home.run(&["--version"]).success().out;
+    assert!(version.contains("build") && version.contains("SQLite"), "{version}");
+}
+
+#[test]
+fn a_live_run_is_logged_and_a_dry_one_is_not() {
+    let home = with_chatter();
+    let log = home.store().join("log/lifecycle.log");
+    std::fs::remove_file(&log).unwrap();
+    home.run(&["run", "--dry-run", "--phase", "age"]).success();
+    assert!(!log.exists());
+    home.run(&["run", "--phase", "age", "--quiet"]).success();
+    let text = std::fs::read_to_string(&log).unwrap();
+    assert!(text.contains("expire"), "{text}");
+}

@@ -78,7 +78,7 @@ fn meaning_finds_what_shares_no_word() {
     assert_eq!(texts(&answer)[0], "Database backups run every night at two");
     let best = &answer["results"][0];
     assert_eq!(best["created"], "2026-06-10T00:00:00Z");
-    assert!(best["explanation"]["dense"]["share"].as_f64().unwrap() > 0.5);
+    assert!(best["explanation"]["dense"]["share"].as_f64().unwrap() >= 0.5);
     assert_eq!(answer["notes"], serde_json::json!([]));
 }
 
@@ -190,8 +190,12 @@ fn merged(home: &Home) -> (Entry, Vec<Entry>) {
     proven.id = EntryId::of_merge(None, &proven.content_hash, &ids);
     proven.state = State::Proven;
     proven.generated_by = Some("extractive".into());
-    let sources = ids.into_iter().map(|entry| Standing { entry, state: State::Buffered }).collect();
+    let sources = ids
+        .into_iter()
+        .map(|entry| Standing { entry, state: State::Buffered, kept: false })
+        .collect();
     let merge = Step::Merge {
+        cluster: String::new(),
         proven: Box::new(proven.clone()),
         sources,
         links: Vec::new(),

@@ -7,8 +7,10 @@
 //! entries never come up. An entry without a vector never expires, since nobody has looked whether
 //! something connects to it; neither does one the model gave no answer on.
 
+mod question;
 mod substance;
 
+pub use question::{SubstanceQuestion, answer, question};
 pub use substance::{Substance, substance};
 
 use crate::entry::{EntryId, State};

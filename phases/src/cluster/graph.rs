@@ -30,38 +30,66 @@ impl Node {
     }
 }
 
+/// A link as an edge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edge {
+    /// One end.
+    pub a: EntryId,
+    /// The other end.
+    pub b: EntryId,
+    /// Their similarity.
+    pub similarity: f32,
+    /// One is the other in another spelling: together they count as one statement.
+    pub repeats: bool,
+}
+
+impl Edge {
+    /// An edge between two statements.
+    pub fn new(a: EntryId, b: EntryId, similarity: f32) -> Self {
+        Self { a, b, similarity, repeats: false }
+    }
+}
+
+/// What is known of a linked pair.
+#[derive(Clone, Copy, Debug)]
+struct Bond {
+    similarity: f32,
+    repeats: bool,
+}
+
 /// Nodes in the order of their ids, and the similarity of each linked pair.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    inner: UnGraph<Node, f32>,
+    inner: UnGraph<Node, Bond>,
 }
 
 impl Graph {
-    /// A graph of `nodes` and of those `links` (two ids, similarity) whose ends are both among
-    /// them. Order and repetition of either do not matter; of a repeated link the highest
-    /// similarity counts.
+    /// A graph of `nodes` and of those `edges` whose ends are both among them. Order and repetition
+    /// of either do not matter; of a repeated edge the highest similarity counts.
     pub fn new(
         nodes: impl IntoIterator<Item = Node>,
-        links: impl IntoIterator<Item = (EntryId, EntryId, f32)>,
+        edges: impl IntoIterator<Item = Edge>,
     ) -> Self {
         let nodes: BTreeMap<EntryId, Node> =
             nodes.into_iter().map(|node| (node.id.clone(), node)).collect();
         let places: BTreeMap<&EntryId, usize> =
             nodes.keys().enumerate().map(|(place, id)| (id, place)).collect();
-        let mut pairs: BTreeMap<(usize, usize), f32> = BTreeMap::new();
-        for (a, b, similarity) in links {
+        let mut pairs: BTreeMap<(usize, usize), Bond> = BTreeMap::new();
+        for Edge { a, b, similarity, repeats } in edges {
             let (Some(&a), Some(&b)) = (places.get(&a), places.get(&b)) else { continue };
             if a != b && similarity.is_finite() {
-                let known = pairs.entry((a.min(b), a.max(b))).or_insert(similarity);
-                *known = known.max(similarity);
+                let known =
+                    pairs.entry((a.min(b), a.max(b))).or_insert(Bond { similarity, repeats });
+                known.similarity = known.similarity.max(similarity);
+                known.repeats |= repeats;
             }
         }
         let mut inner = UnGraph::with_capacity(nodes.len(), pairs.len());
         for node in nodes.into_values() {
             inner.add_node(node);
         }
-        for ((a, b), similarity) in pairs {
-            inner.add_edge(NodeIndex::new(a), NodeIndex::new(b), similarity);
+        for ((a, b), bond) in pairs {
+            inner.add_edge(NodeIndex::new(a), NodeIndex::new(b), bond);
         }
         Self { inner }
     }
@@ -84,11 +112,15 @@ impl Graph {
     /// Similarity of a linked pair.
     pub fn similarity(&self, a: usize, b: usize) -> Option<f32> {
         let edge = self.inner.find_edge(NodeIndex::new(a), NodeIndex::new(b))?;
-        self.inner.edge_weight(edge).copied()
+        self.inner.edge_weight(edge).map(|bond| bond.similarity)
     }
 
     /// Linked nodes of `place` with their similarity.
     pub fn linked(&self, place: usize) -> impl Iterator<Item = (usize, f32)> {
+        self.bonds(place).map(|(to, bond)| (to, bond.similarity))
+    }
+
+    fn bonds(&self, place: usize) -> impl Iterator<Item = (usize, Bond)> {
         let from = NodeIndex::new(place);
         self.inner.edges(from).map(move |edge| {
             let to = if edge.source() == from { edge.target() } else { edge.source() };
@@ -103,12 +135,24 @@ impl Graph {
 
     /// Connected components of the part of the graph that `nodes` span.
     pub(super) fn components_of(&self, nodes: &[usize]) -> Vec<Vec<usize>> {
+        self.parts(nodes, |_| true)
+    }
+
+    /// Entries that `nodes` stand for: of those that repeat each other the one that stands for
+    /// most counts.
+    pub(super) fn size(&self, nodes: &[usize]) -> usize {
+        let weight = |part: &Vec<usize>| part.iter().map(|node| self.node(*node).weight).max();
+        self.parts(nodes, |bond| bond.repeats).iter().filter_map(weight).sum()
+    }
+
+    /// The parts of `nodes` that hang together by bonds that are `wanted`.
+    fn parts(&self, nodes: &[usize], wanted: impl Fn(Bond) -> bool) -> Vec<Vec<usize>> {
         let local: BTreeMap<usize, usize> =
             nodes.iter().enumerate().map(|(index, node)| (*node, index)).collect();
         let mut sets: UnionFind<usize> = UnionFind::new(nodes.len());
         for (node, index) in &local {
-            for (other, _) in self.linked(*node) {
-                if let Some(other) = local.get(&other) {
+            for (other, bond) in self.bonds(*node) {
+                if let (true, Some(other)) = (wanted(bond), local.get(&other)) {
                     sets.union(*index, *other);
                 }
             }

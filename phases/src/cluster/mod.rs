@@ -15,7 +15,7 @@ mod graph;
 mod linkage;
 mod standing;
 
-pub use graph::{Graph, Node};
+pub use graph::{Edge, Graph, Node};
 pub use standing::{Standing, standing};
 
 use crate::entry::EntryId;
@@ -24,7 +24,8 @@ use serde::{Deserialize, Serialize};
 /// What a cluster must be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClusterSettings {
-    /// Entries it needs; a proven entry counts as many as it was made from.
+    /// Entries it needs; a proven entry counts as many as it was made from, spellings of one
+    /// sentence count once.
     pub min_cluster: usize,
     /// Mean similarity that its members must have, nearness of arrival aside.
     pub similarity: f32,
@@ -127,24 +128,26 @@ fn group_component(
     }
     let mut rest = Vec::new();
     for members in linkage::join(graph, &speaking, settings.similarity) {
-        let size: usize = members.iter().map(|member| graph.node(*member).weight).sum();
-        if members.len() > 1 && size >= settings.min_cluster {
+        if members.len() > 1 && graph.size(&members) >= settings.min_cluster {
             grouping.clusters.push(cluster(graph, &members));
         } else {
             rest.extend(members);
         }
     }
     for group in graph.components_of(&rest) {
-        let reason = waiting_reason(group.len(), settings);
+        let reason = waiting_reason(group.len(), graph.size(&group), settings);
         grouping.waiting.push(waiting(graph, &group, reason));
     }
 }
 
-fn waiting_reason(size: usize, settings: ClusterSettings) -> String {
+fn waiting_reason(members: usize, size: usize, settings: ClusterSettings) -> String {
     let needed = settings.min_cluster;
-    match size {
+    match members {
         1 => "linked to a cluster, but too loosely to belong to it".into(),
-        _ if size < needed => format!("{size} linked entries, a cluster needs {needed}"),
+        _ if members >= needed && size < needed => {
+            format!("{members} linked entries repeat {size}, a cluster needs {needed}")
+        }
+        _ if members < needed => format!("{members} linked entries, a cluster needs {needed}"),
         _ => format!("linked too loosely: mean similarity below {:.2}", settings.similarity),
     }
 }

@@ -15,7 +15,11 @@ fn node(n: usize) -> Node {
 }
 
 fn graph(nodes: usize, links: &[(usize, usize, f32)]) -> Graph {
-    Graph::new((0..nodes).map(node), links.iter().map(|(a, b, s)| (id(*a), id(*b), *s)))
+    Graph::new((0..nodes).map(node), links.iter().map(edge))
+}
+
+fn edge((a, b, similarity): &(usize, usize, f32)) -> Edge {
+    Edge::new(id(*a), id(*b), *similarity)
 }
 
 fn clique(members: &[usize], similarity: f32) -> Vec<(usize, usize, f32)> {
@@ -72,7 +76,7 @@ fn a_newcomer_forms_a_cluster_with_a_proven_entry() {
     let mut proven = node(0);
     proven.proven = true;
     proven.weight = 3;
-    let graph = Graph::new([proven, node(1)], [(id(0), id(1), 0.95)]);
+    let graph = Graph::new([proven, node(1)], [edge(&(0, 1, 0.95))]);
     let found = clusters(&graph, SETTINGS);
     assert_eq!(found[0].proven, [id(0)]);
     assert_eq!(members(&found[0]), [0, 1]);
@@ -81,9 +85,19 @@ fn a_newcomer_forms_a_cluster_with_a_proven_entry() {
 #[test]
 fn nearness_of_arrival_tips_the_scale() {
     let near = |n: usize| Node::new(id(n), n as i64);
-    let links = || clique(&[0, 1, 2], 0.80).into_iter().map(|(a, b, s)| (id(a), id(b), s));
+    let links = clique(&[0, 1, 2], 0.80);
+    let links = || links.iter().map(edge);
     assert_eq!(clusters(&Graph::new((0..3).map(near), links()), SETTINGS).len(), 1);
     assert_eq!(clusters(&Graph::new((0..3).map(node), links()), SETTINGS).len(), 0);
+}
+
+#[test]
+fn one_sentence_in_three_spellings_is_no_cluster() {
+    let spellings = clique(&[0, 1, 2], 0.99);
+    let repeating = spellings.iter().map(|link| Edge { repeats: true, ..edge(link) });
+    let grouping = group(&Graph::new((0..3).map(node), repeating), SETTINGS);
+    assert!(grouping.clusters.is_empty());
+    assert_eq!(grouping.waiting[0].reason, "3 linked entries repeat 1, a cluster needs 3");
 }
 
 fn formal(n: usize, protected: bool) -> Node {
@@ -93,23 +107,24 @@ fn formal(n: usize, protected: bool) -> Node {
 #[test]
 fn copies_of_a_form_are_noise_and_the_newest_stays() {
     let links: Vec<_> = clique(&[0, 1, 2], 0.95);
-    let ids = links.iter().map(|(a, b, s)| (id(*a), id(*b), *s));
-    let grouping = group(&Graph::new((0..3).map(|n| formal(n, false)), ids), SETTINGS);
+    let nodes = (0..3).map(|n| formal(n, false));
+    let grouping = group(&Graph::new(nodes, links.iter().map(edge)), SETTINGS);
     assert!(grouping.clusters.is_empty());
     assert_eq!(grouping.noise[0].representative, id(2));
     assert_eq!(grouping.noise[0].expiring().collect::<Vec<_>>(), [&id(0), &id(1)]);
 }
 
-fn any_graph() -> impl Strategy<Value = (Vec<Node>, Vec<(EntryId, EntryId, f32)>)> {
+fn any_graph() -> impl Strategy<Value = (Vec<Node>, Vec<Edge>)> {
     let flags = prop::collection::vec((any::<bool>(), 0u8..4, 0i64..200), 2..24);
-    let links = prop::collection::vec((0usize..24, 0usize..24, 0.75f32..1.0), 0..80);
+    let links = prop::collection::vec((0usize..24, 0usize..24, 0.75f32..1.0, any::<bool>()), 0..80);
     (flags, links).prop_map(|(flags, links)| {
         let node = |(n, (protected, kind, arrival)): (usize, &(bool, u8, i64))| {
             let form = (*kind == 0).then(|| "form".to_string());
             Node { protected: *protected, form, ..Node::new(id(n), *arrival) }
         };
         let nodes = flags.iter().enumerate().map(node).collect();
-        (nodes, links.into_iter().map(|(a, b, s)| (id(a), id(b), s)).collect())
+        let edge = |(a, b, s, repeats)| Edge { repeats, ..edge(&(a, b, s)) };
+        (nodes, links.into_iter().map(edge).collect())
     })
 }
 
@@ -122,7 +137,7 @@ proptest! {
         let mut place = 0;
         nodes.sort_by_cached_key(|_| { place += 1; shuffle(place) });
         links.sort_by_cached_key(|_| { place += 1; shuffle(place) });
-        let links = links.into_iter().map(|(a, b, s)| (b, a, s));
+        let links = links.into_iter().map(|edge| Edge { a: edge.b, b: edge.a, ..edge });
         prop_assert_eq!(group(&Graph::new(nodes, links), SETTINGS), first);
     }
 

@@ -128,6 +128,18 @@ pub fn differing(a: &str, b: &str) -> Option<Differing> {
     (any(&only_a, is_name) && any(&only_b, is_name)).then_some(Differing::Identifier)
 }
 
+/// Share of tokens that two spellings of one sentence have in common.
+const SAME: f32 = 0.9;
+
+/// Whether two texts are the same sentence but for case, punctuation or a word at the rim: one
+/// statement, not two that confirm each other.
+pub fn repeats(a: &str, b: &str) -> bool {
+    let (x, y) = (tokens(a), tokens(b));
+    let (.., shared) = difference(&x, &y);
+    let all = (x.len() + y.len()) as f32;
+    shared > 0 && 2.0 * shared as f32 / all >= SAME && differing(a, b).is_none()
+}
+
 /// Tokens as written, the punctuation around them removed.
 fn tokens(text: &str) -> Vec<String> {
     text.split_whitespace()
@@ -244,6 +256,15 @@ mod tests {
         assert_eq!(differing("The pool is shared.", "The pool is shared. (again)"), None);
         assert_eq!(differing("The queue is drained at night", "Backups run to another disk"), None);
         assert_eq!(differing("", ""), None);
+    }
+
+    #[test]
+    fn another_spelling_repeats_and_another_statement_does_not() {
+        let text = "The pool of `harbor` is created before the fork, so handles leak.";
+        assert!(repeats(text, &text.to_lowercase().replace('`', "")));
+        assert!(repeats(text, &format!("{text} (again)")));
+        assert!(!repeats(text, "Handles leak since the pool of harbor is made before the fork"));
+        assert!(!repeats("The API listens on port 8080", "The API listens on port 8081"));
     }
 
     const NUMBER: Option<Differing> = Some(Differing::Number);

@@ -89,13 +89,11 @@ impl Terms {
     }
 }
 
-/// 64 bits of a term's hash, so that vectors are numbers only.
+/// FNV-1a of a term, so that vectors are numbers only and comparing two is one walk.
 fn key(term: &str) -> u64 {
-    let hash = blake3::hash(term.as_bytes());
-    let bytes = hash.as_bytes();
-    u64::from_le_bytes([
-        bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7],
-    ])
+    term.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 #[cfg(test)]

@@ -67,10 +67,13 @@ impl LinkTable {
     /// A table of these links.
     pub fn new(links: impl IntoIterator<Item = Link>) -> Self {
         let mut table = Self::default();
-        for link in links {
-            table.insert(link);
-        }
+        table.extend(links);
         table
+    }
+
+    /// Adds what is known of further entries.
+    pub fn extend(&mut self, links: impl IntoIterator<Item = Link>) {
+        links.into_iter().for_each(|link| self.insert(link));
     }
 
     fn insert(&mut self, link: Link) {
@@ -120,11 +123,11 @@ pub fn link(a: &Compared, b: &Compared, cosine: f32, settings: &LinkSettings) ->
     Some(Link { a, b, similarity, cosine, descriptor: settings.descriptor.clone(), differing })
 }
 
-/// The links of `newcomers`, in their order, given the links that they and their neighbours have.
-/// A link that gives way to a stronger one is taken back by a step of its own.
+/// The links of `newcomers`, in their order, given the links that they and their neighbours have;
+/// `table` then has the new ones. A link that gives way to a stronger one is taken back by a step of its own.
 pub fn decide(
     newcomers: &[Newcomer<'_>],
-    mut table: LinkTable,
+    table: &mut LinkTable,
     settings: &LinkSettings,
 ) -> Vec<PlannedStep> {
     let mut steps = Vec::new();
@@ -138,7 +141,7 @@ pub fn decide(
         found.sort_by(|x, y| strength(y, x));
         found.truncate(settings.max_links);
         for link in found {
-            take(link, &mut table, settings, &mut steps);
+            take(link, table, settings, &mut steps);
         }
     }
     steps
@@ -217,7 +220,7 @@ mod tests {
                 newcomers.push(Newcomer { entry, neighbours: neighbours.collect() });
             }
             let mut counts: BTreeMap<EntryId, i32> = BTreeMap::new();
-            for planned in decide(&newcomers, LinkTable::default(), &settings(max)) {
+            for planned in decide(&newcomers, &mut LinkTable::default(), &settings(max)) {
                 let (link, change) = match planned.step {
                     Step::Link { link } => (link, 1),
                     Step::Unlink { link } => (link, -1),

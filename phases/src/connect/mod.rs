@@ -16,6 +16,6 @@ pub mod links;
 pub mod similarity;
 pub mod tokens;
 
-pub use differing::differing;
+pub use differing::{differing, repeats};
 pub use links::{Compared, LinkSettings, LinkTable, Newcomer, decide, link};
 pub use similarity::{LINK_LINE, Profile, Scale, similarity};

@@ -10,8 +10,8 @@
 //! lexical part only adds: two wordings of one fact in two languages share few words and must not
 //! suffer for it, and 0.15 is about what unrelated notes of one repository reach. Its weight
 //! follows the part of the model's scale above the link line: `w = 1.35 (1 − link)`, 0.70 for the
-//! reference model. Where one of the two is a record of a fixed form (see [`super::form`]) and they do not share half of their subject,
-//! the similarity stays below the link line and follows the shared part.
+//! reference model. Where one of the two is a record of a fixed form (see [`super::form`]) and they
+//! do not share more than half of their subject, the similarity stays below the link line and follows the shared part.
 //!
 //! Measured on pairs of developer notes in three languages (all-MiniLM-L6-v2, table of other
 //! repositories): same fact linked .80–.95 with 5 % of unrelated and 0–1 % of formal pairs linked,
@@ -34,7 +34,7 @@ const LEXICAL_WEIGHT: f32 = 1.35;
 /// vectors are a shared form, not a shared fact.
 const CANDIDATE_LEXICAL: f32 = 0.5;
 
-/// Share of the smaller subject that two formal texts must have in common to count as alike.
+/// Share of the smaller subject that two formal texts must have in common, and more, to count as alike.
 const SUBJECT_SHARE: f32 = 0.5;
 
 /// The raw cosines that fix a model's scale.
@@ -95,7 +95,7 @@ pub fn similarity(scale: Scale, cosine: f32, a: &Profile, b: &Profile) -> f32 {
         return similarity;
     }
     let shared = a.form.overlap(&b.form);
-    if shared >= SUBJECT_SHARE { similarity } else { similarity.min(LINK_LINE * shared) }
+    if shared > SUBJECT_SHARE { similarity } else { similarity.min(LINK_LINE * shared) }
 }
 
 #[cfg(test)]

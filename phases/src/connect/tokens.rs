@@ -23,14 +23,14 @@ const ENDINGS: &[&str] = &[
 static SLOT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?:https?://|www\.)\S+",
-        r"|\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?\S*)?",
+        r"|(?-u:\b)\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?\S*)?",
         r"|@[\w.-]+/[\w.-]+",
         r"|[\w.@~+-]*(?:/[\w.@~+*-]+)+/?",
-        r"|\b[vV]?\d+(?:[.\d]\w*|[-+.]\w+)*\b",
+        r"|(?-u:\b)[vV]?\d+(?:[.\d]\w*|[-+.]\w+)*(?-u:\b)",
         r"|[+-]\d+",
-        r"|\b[0-9a-f]{7,40}\b",
-        r"|\b[\w-]+\.(?:py|rs|go|js|ts|tsx|jsx|md|rst|toml|ya?ml|json|java|c|h|cpp|txt|sh|lock",
-        r"|mod|sum|swift|mm?|kt|rb|html|css|xml|cfg|ini)\b",
+        r"|(?-u:\b)[0-9a-f]{7,40}(?-u:\b)",
+        r"|(?-u:\b)[\w-]+\.(?:py|rs|go|js|ts|tsx|jsx|md|rst|toml|ya?ml|json|java|c|h|cpp|txt|sh|lock",
+        r"|mod|sum|swift|mm?|kt|rb|html|css|xml|cfg|ini)(?-u:\b)",
     ))
     .expect("the pattern is constant")
 });
@@ -41,6 +41,9 @@ static PLAIN_WORD: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Lower case, accents removed, compatibility forms made one.
 pub fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     text.nfkd().filter(|ch| !is_combining_mark(*ch)).flat_map(char::to_lowercase).collect()
 }
 

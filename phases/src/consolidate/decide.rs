@@ -140,9 +140,11 @@ impl Prepared {
         vector: Vec<f32>,
         calls: Vec<i64>,
     ) -> PlannedStep {
-        let ids: BTreeSet<&EntryId> = draft.sources.iter().map(|source| &source.entry).collect();
+        let ends = draft.sources.iter().chain(&draft.replaces);
+        let ids: BTreeSet<&EntryId> = ends.map(|end| &end.entry).collect();
         let links = self.links.iter().filter(|link| ids.contains(&link.a) || ids.contains(&link.b));
         let step = Step::Merge {
+            cluster: self.key.clone(),
             proven: Box::new(draft.entry.clone()),
             sources: draft.sources.clone(),
             links: links.cloned().collect(),
@@ -439,8 +441,8 @@ impl Judge<'_> {
             if title.trim().is_empty() { title_from(text) } else { title.trim().to_string() };
         let (title, duplicate) = distinct_title(&title, text, &self.taken);
         let entry = proven(text, title.clone(), kind, notes, &sources, self.generated_by);
-        let standing = |entry: &Entry| Standing { entry: entry.id.clone(), state: entry.state };
-        let standings: Vec<Standing> = sources.iter().map(|&n| standing(&notes[n].entry)).collect();
+        let standings: Vec<Standing> =
+            sources.iter().map(|&n| Standing::of(&notes[n].entry)).collect();
         self.decision.measures.duplicate_title |= duplicate;
         self.decision.measures.no_file |= entry.source.files.is_empty();
         let quotes =
@@ -486,9 +488,8 @@ impl Judge<'_> {
                 return self.decision;
             }
             let replaces = self.prepared.replaces.iter();
-            self.decision.drafts[0].replaces = replaces
-                .map(|entry| Standing { entry: entry.id.clone(), state: entry.state })
-                .collect();
+            self.decision.drafts[0].replaces =
+                replaces.map(|entry| Standing { kept: false, ..Standing::of(entry) }).collect();
         }
         if !self.decision.drafts.is_empty() {
             self.decision.rejection = None;

@@ -35,6 +35,12 @@ struct AssistantLists {
 #[derive(Deserialize)]
 struct CommonLists {
     hedge: Vec<String>,
+    personal: Vec<String>,
+    vague: Vec<String>,
+    object: Vec<String>,
+    subject: Vec<String>,
+    verb: Vec<String>,
+    report: Vec<String>,
     polite: Vec<String>,
     task: Vec<String>,
     lead: Vec<String>,
@@ -69,6 +75,8 @@ pub struct Cues {
     assistant: Speaker,
     talk: Regex,
     hedge: Regex,
+    statement: Statement,
+    report: Regex,
     polite: Regex,
     task: Regex,
     chatter: Regex,
@@ -97,6 +105,8 @@ impl Cues {
             },
             talk: at_start(&assistant.talk),
             hedge: anywhere(&common.hedge),
+            statement: Statement::new(&common),
+            report: anywhere(&common.report),
             polite: anywhere(&common.polite),
             task: compile(&format!(
                 r"^\W*(?:(?:{lead})\b\W*)*(?:{})\b",
@@ -135,14 +145,27 @@ impl Cues {
     }
 
     fn points(&self, speaker: &Speaker, sentence: &str, hedge: i32) -> i32 {
-        let standing = speaker.standing.as_ref().is_some_and(|regex| regex.is_match(sentence));
-        let weak = weak_words(&speaker.weak, sentence).min(2);
+        let has = |regex: &Regex| regex.is_match(sentence);
         let weigh = |is_there: bool, weight: i32| if is_there { weight } else { 0 };
-        weigh(standing, 4) + weigh(speaker.strong.is_match(sentence), 2) + weak as i32
-            - weigh(speaker.complaint.is_match(sentence), 4)
-            - weigh(self.hedge.is_match(sentence), hedge)
-            - weigh(self.polite.is_match(sentence), 1)
-            - weigh(self.task.is_match(sentence), 1)
+        let is_user = speaker.standing.is_some();
+        let stands = speaker.standing.as_ref().is_some_and(has);
+        let strong = has(&speaker.strong);
+        // "It must be called with a key now" is a rule, "The page is blank now" a report.
+        let reports = is_user && !stands && !strong && has(&self.report);
+        weigh(stands, 4)
+            + weigh(strong, 2)
+            + weak_words(&speaker.weak, sentence).min(2) as i32
+            + weigh(is_user && self.states(sentence), 1)
+            - weigh(has(&speaker.complaint), 4)
+            - weigh(has(&self.hedge), hedge)
+            - weigh(reports, 1)
+            - weigh(has(&self.polite), 1)
+            - weigh(has(&self.task), 1)
+    }
+
+    /// Whether a sentence has the form of a statement about the project.
+    fn states(&self, sentence: &str) -> bool {
+        self.statement.fits(sentence) && !self.task.is_match(sentence)
     }
 
     fn sort(&self, sentence: &str, points: i32) -> Sort {
@@ -159,17 +182,56 @@ impl Cues {
     }
 }
 
+/// The form of a statement: about something, not about the speakers, and no command.
+struct Statement {
+    personal: Regex,
+    vague: Regex,
+    command: Regex,
+    subject: Regex,
+    verb: Regex,
+}
+
+impl Statement {
+    const LEAST_WORDS: usize = 4;
+
+    fn new(lists: &CommonLists) -> Self {
+        Self {
+            personal: anywhere(&lists.personal),
+            vague: at_start(&lists.vague),
+            command: compile(&format!(r"^\W*[\w']+[ -](?:{})\b", alternatives(&lists.object))),
+            subject: at_start(&lists.subject),
+            verb: anywhere(&lists.verb),
+        }
+    }
+
+    fn fits(&self, sentence: &str) -> bool {
+        let rest = sentence.trim_start().split_once(' ').map_or("", |(_, rest)| rest);
+        let is_command = self.command.is_match(sentence) && !self.subject.is_match(sentence);
+        sentence.split_whitespace().count() >= Self::LEAST_WORDS
+            && !is_command
+            && !self.vague.is_match(sentence)
+            && !self.personal.is_match(sentence)
+            && self.verb.is_match(rest)
+    }
+}
+
 impl Default for Cues {
     fn default() -> Self {
         Self::new()
     }
 }
 
-/// How many different weak words a sentence holds; all numbers are one.
+/// How many different weak words a sentence holds; all numbers are one, and all names.
 fn weak_words(weak: &Regex, sentence: &str) -> usize {
-    let class = |word: &str| match word.starts_with(|ch: char| ch.is_ascii_digit()) {
-        true => "0".to_string(),
-        false => word.to_lowercase(),
+    let class = |word: &str| {
+        let is_number = word.starts_with(|ch: char| ch.is_ascii_digit());
+        let is_name = word.contains(['_', '/', '.', ':'])
+            || word.chars().skip(1).any(|ch| ch.is_uppercase() || ch.is_ascii_digit());
+        match (is_number, is_name) {
+            (true, _) => "a number".to_string(),
+            (_, true) => "a name".to_string(),
+            _ => word.to_lowercase(),
+        }
     };
     let words: BTreeSet<String> = weak.find_iter(sentence).map(|m| class(m.as_str())).collect();
     words.len()

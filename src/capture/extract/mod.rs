@@ -12,9 +12,12 @@
 //!   way is overtaken. At most three a turn, and none that repeats what the engine had told it.
 //! * **A confirmed answer**: a question, a short answer, and "right" from the user make one entry
 //!   that can be read alone.
+//! * **A failure and what mended it**: a command that failed, the line that says why, and the files
+//!   that were changed until it passed. It is marked as a tool's word.
+//! * **A sitting** that changed files leaves one compact record: what was asked, what came of it.
 //!
-//! Only prompts and replies are looked at. Output of tools, pages and files is never a source, so
-//! nothing planted there can become knowledge.
+//! Apart from that one line of a failed command, output of tools, pages and files is never a
+//! source, so nothing planted there can become knowledge.
 
 pub mod cues;
 mod cut;
@@ -23,6 +26,7 @@ mod sentences;
 mod session;
 
 pub use cut::{cut, cut_with_mark};
+pub use session::Sitting;
 
 use self::cues::{Cues, Sort};
 use self::marks::Marks;
@@ -109,11 +113,19 @@ impl Extractor {
         Ok(Self { cues: Cues::new(), marks: Marks::new(marks)?, redactor })
     }
 
-    /// The statements in one part of a conversation, in order. A message is redacted before it is
-    /// taken apart, so that no cut can make a secret unrecognisable; `counts` says what was found.
-    pub fn finds(&self, messages: &[Message], echo: &Echo, counts: &mut Counts) -> Vec<Find> {
+    /// The statements in one part of a conversation, in order; `sitting` learns what was done. A
+    /// message is redacted before it is taken apart, so that no cut can make a secret
+    /// unrecognisable; `counts` says what was found.
+    pub fn finds(
+        &self,
+        messages: &[Message],
+        echo: &Echo,
+        sitting: &mut Sitting,
+        counts: &mut Counts,
+    ) -> Vec<Find> {
         let messages: Vec<Message> =
             messages.iter().map(|message| self.redacted(message, counts)).collect();
+        sitting.take(&messages, echo, &self.cues);
         self.finds_in(&messages, echo)
     }
 
@@ -146,13 +158,14 @@ impl Extractor {
             };
             found.extend(texts.into_iter().map(|(text, kind)| find(message, text, kind)));
         }
-        found.extend(session::entries(messages));
+        found.extend(session::mended(messages));
         found
     }
 
-    /// The conclusions in a reply that a hook handed over, redacted already.
+    /// The conclusions in a reply that a hook handed over; the hook knew only the built-in shapes
+    /// of secrets.
     pub fn in_last_message(&self, text: &str, echo: &Echo) -> Vec<(String, Kind)> {
-        self.in_reply(text, echo)
+        self.in_reply(&self.redactor.redact(text).0, echo)
     }
 
     fn in_prompt(&self, text: &str) -> Vec<(String, Kind)> {

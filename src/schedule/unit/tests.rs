@@ -82,8 +82,7 @@ fn cron_accepts_our_part() {
     std::fs::write(&file, &part).unwrap();
     let usage = Command::new(&crontab).arg("--help").output().unwrap();
     let usage = String::from_utf8_lossy(&usage.stderr).into_owned();
-    let Some(flag) = ["-T", "-n"].into_iter().find(|flag| usage.contains(&format!("{flag}")))
-    else {
+    let Some(flag) = ["-T", "-n"].into_iter().find(|flag| usage.contains(flag)) else {
         println!("skipped: this crontab has no check of its own");
         return;
     };

@@ -1,18 +1,20 @@
 //! Reads one conversation and stores what it says together with how far it was read.
 
 use super::{Gate, decide};
-use crate::capture::extract::{Extractor, Find};
+use crate::capture::extract::{Extractor, Find, Sitting, cut};
 use crate::capture::inbox::Announcement;
 use crate::capture::transcript::{self, Content, Cursor, Echo, Limits, Message, Reading};
 use crate::capture::{Assistant, PROMPT_MARK, project, scan};
 use crate::error::{Error, Result};
+use crate::model::MERGE_RULES;
 use crate::redact::{Counts, Redactor};
 use crate::store::conversations::{self, Conversation, OWN, SUB_AGENT};
 use crate::tick::Context;
 use lifecycle_phases::buffer::Arrival;
+use lifecycle_phases::consolidate::prompt::MARK;
 use lifecycle_phases::entry::hex;
 use lifecycle_phases::text::normalise;
-use lifecycle_phases::{Actor, Channel};
+use lifecycle_phases::{Actor, Channel, Kind};
 use std::path::{Path, PathBuf};
 
 /// A conversation to read, and who told of it.
@@ -24,6 +26,7 @@ pub(super) struct Source {
     cwd: Vec<String>,
     last_message: Option<String>,
     received: Option<i64>,
+    ended: bool,
     /// Inbox records that are settled once this was read.
     pub(super) records: Vec<PathBuf>,
 }
@@ -38,6 +41,7 @@ impl Source {
             cwd: Vec::new(),
             last_message: None,
             received: None,
+            ended: false,
             records: Vec::new(),
         }
     }
@@ -49,6 +53,7 @@ impl Source {
         self.cwd.extend(told.cwd.clone());
         self.last_message = told.last_assistant_message.clone().or(self.last_message.take());
         self.received = Some(told.received);
+        self.ended |= told.event.as_deref() == Some("SessionEnd");
     }
 
     /// Whether the file of an announced conversation may still be written where only the
@@ -70,8 +75,13 @@ pub(super) enum Outcome {
     Read(Counts),
 }
 
-/// Beginnings of the engine's own prompts, compared after [`normalise`].
-const OWN_PROMPTS: &[&str] = &[PROMPT_MARK];
+/// Beginnings of the engine's own prompts. As many bytes as [`OWN_LENGTH`] are compared, after
+/// [`normalise`].
+const OWN_PROMPTS: &[&str] = &[PROMPT_MARK, MARK, MERGE_RULES];
+const OWN_LENGTH: usize = 60;
+
+/// A conversation without a word of its end counts as ended after half an hour.
+const IDLE_MILLIS: u64 = 30 * 60 * 1000;
 
 /// What reading a file gave.
 #[derive(Default)]
@@ -79,6 +89,7 @@ struct Heard {
     finds: Vec<Find>,
     counts: Counts,
     echo: Echo,
+    sitting: Sitting,
     last_reply: String,
     own: bool,
     prompts_before: bool,
@@ -89,6 +100,7 @@ pub(super) struct Intake {
     extractor: Extractor,
     gate: Gate,
     limits: Limits,
+    keeps_sittings: bool,
 }
 
 impl Intake {
@@ -100,6 +112,7 @@ impl Intake {
                 Redactor::new(&ctx.settings.redact.patterns)?,
             )?,
             gate: Gate::new(settings, ctx.paths)?,
+            keeps_sittings: settings.session_entries,
             limits: Limits { line: settings.max_line_bytes, ..Limits::default() },
         })
     }
@@ -113,6 +126,9 @@ impl Intake {
         let (row, is_hidden) = self.row(ctx, &source.path)?;
         let same = row.size == file.size && row.modified == file.modified;
         if same || [OWN, SUB_AGENT].contains(&row.problem.as_str()) {
+            if source.ended {
+                self.record(ctx, row, source.channel)?;
+            }
             return nothing();
         }
         let row =
@@ -121,7 +137,8 @@ impl Intake {
             store(ctx, &[], Conversation { problem: OWN.into(), ..row })?;
             return nothing();
         }
-        let mut heard = Heard { prompts_before: row.offset > 0, ..Heard::default() };
+        let sitting = serde_json::from_str(&row.sitting).unwrap_or_default();
+        let mut heard = Heard { prompts_before: row.offset > 0, sitting, ..Heard::default() };
         let reading = self.hear(source, &row, &mut heard)?;
         let row = advanced(row, source, &reading, &heard);
         if !row.problem.is_empty() {
@@ -129,9 +146,57 @@ impl Intake {
             return nothing();
         }
         let arrivals = self.arrivals(source, &row, &heard);
-        let closed = arrivals.is_empty() && self.all_closed(source, &reading, is_hidden);
-        store(ctx, &arrivals, if closed { hidden(row) } else { row })?;
+        if arrivals.is_empty() && self.all_closed(source, &reading, is_hidden) {
+            store(ctx, &[], hidden(row))?;
+            return nothing();
+        }
+        let row = Conversation { sitting: self.sitting(&heard.sitting)?, ..row };
+        store(ctx, &arrivals, row.clone())?;
+        if source.ended {
+            self.record(ctx, row, source.channel)?;
+        }
         Ok(Outcome::Read(if arrivals.is_empty() { Counts::default() } else { heard.counts }))
+    }
+
+    /// What is kept of a sitting until it ends.
+    fn sitting(&self, sitting: &Sitting) -> Result<String> {
+        let is_kept = self.keeps_sittings && *sitting != Sitting::default();
+        if is_kept { Ok(serde_json::to_string(sitting)?) } else { Ok(String::new()) }
+    }
+
+    /// Leaves the records of conversations that ended without a word.
+    pub(super) fn record_idle(&self, ctx: &mut Context<'_>) -> Result<()> {
+        for row in conversations::unrecorded(ctx.store.reader())? {
+            if ctx.now().abs_diff(row.modified) >= IDLE_MILLIS {
+                self.record(ctx, row, Channel::Scan)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves the record of a sitting that ended, if it changed something.
+    fn record(&self, ctx: &mut Context<'_>, row: Conversation, channel: Channel) -> Result<()> {
+        if row.sitting.is_empty() {
+            return Ok(());
+        }
+        let sitting: Sitting = serde_json::from_str(&row.sitting).unwrap_or_default();
+        let mut from = lifecycle_phases::Source::new(channel, Actor::Assistant);
+        from.conversation.clone_from(&row.session);
+        from.path = Some(row.path.clone());
+        from.offset = Some(row.offset);
+        from.files.clone_from(&sitting.files);
+        let arrivals: Vec<Arrival> = sitting
+            .text()
+            .map(|text| Arrival {
+                text,
+                kind: Kind::Session,
+                project: row.project.clone(),
+                created: sitting.began.unwrap_or(row.modified),
+                source: from,
+            })
+            .into_iter()
+            .collect();
+        store(ctx, &arrivals, Conversation { sitting: String::new(), ..row })
     }
 
     /// What is known of a file, and whether it is kept under the hash of its path.
@@ -163,7 +228,12 @@ impl Intake {
                     Content::Act(_) => {}
                 }
             }
-            heard.finds.extend(self.extractor.finds(messages, echo, &mut heard.counts));
+            heard.finds.extend(self.extractor.finds(
+                messages,
+                echo,
+                &mut heard.sitting,
+                &mut heard.counts,
+            ));
             heard.echo = echo.clone();
         };
         let reading = transcript::read(&source.path, &cursor, self.limits, &mut part)
@@ -240,7 +310,7 @@ fn problem(reading: &Reading, heard: &Heard) -> &'static str {
 
 fn is_own_prompt(text: &str) -> bool {
     let text = normalise(text);
-    OWN_PROMPTS.iter().any(|own| text.starts_with(own))
+    OWN_PROMPTS.iter().any(|own| text.starts_with(cut(&normalise(own), OWN_LENGTH)))
 }
 
 fn arrival(source: &Source, row: &Conversation, find: &Find, project: Option<String>) -> Arrival {
@@ -271,7 +341,7 @@ fn store(ctx: &mut Context<'_>, arrivals: &[Arrival], row: Conversation) -> Resu
 fn hidden(row: Conversation) -> Conversation {
     let is_hidden = row.path.starts_with(HIDDEN);
     let path = if is_hidden { row.path } else { hidden_name(&row.path) };
-    Conversation { path, session: None, project: None, ..row }
+    Conversation { path, session: None, project: None, sitting: String::new(), ..row }
 }
 
 const HIDDEN: &str = "hash:";

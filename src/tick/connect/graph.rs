@@ -3,10 +3,12 @@
 use crate::config::Settings;
 use crate::error::Result;
 use crate::store::{self, StoredEntry, links};
-use lifecycle_phases::cluster::{ClusterSettings, Graph, Node};
+use lifecycle_phases::cluster::{ClusterSettings, Edge, Graph, Node};
 use lifecycle_phases::connect::form::Form;
+use lifecycle_phases::connect::repeats;
 use lifecycle_phases::{EntryId, Link, State, Step};
 use rusqlite::Connection;
+use std::collections::BTreeMap;
 
 /// Entries and the links between them, with the graph that clusters are found in.
 pub struct Components {
@@ -76,8 +78,18 @@ fn build(
     for stored in &entries {
         nodes.push(node(connection, stored)?);
     }
-    let ends = links.iter().map(|link| (link.a.clone(), link.b.clone(), link.similarity));
-    let graph = Graph::new(nodes, ends);
+    let texts: BTreeMap<&EntryId, &str> =
+        entries.iter().map(|stored| (&stored.entry.id, stored.entry.text.as_str())).collect();
+    let edge = |link: &Link| {
+        let ends = texts.get(&link.a).zip(texts.get(&link.b));
+        Edge {
+            a: link.a.clone(),
+            b: link.b.clone(),
+            similarity: link.similarity,
+            repeats: link.differing.is_none() && ends.is_some_and(|(a, b)| repeats(a, b)),
+        }
+    };
+    let graph = Graph::new(nodes, links.iter().map(edge));
     Ok(Components { entries, links, graph })
 }
 

@@ -10,7 +10,8 @@ mod neighbours;
 pub mod offline;
 mod vectors;
 
-use super::{Context, Level, serving};
+use super::{Context, Level, Mode, serving};
+use crate::documents;
 use crate::error::Result;
 use crate::store::{StoredEntry, links, vectors as stored};
 use lifecycle_phases::connect::{Compared, LinkSettings, LinkTable, Newcomer, Scale, decide};
@@ -29,20 +30,40 @@ const NEIGHBOURS: usize = 64;
 /// Embeds and links what is pending.
 pub fn run(ctx: &mut Context<'_>) -> Result<()> {
     let descriptor = ctx.embedder()?.descriptor().id();
-    let mut indexes = Indexes::new(&descriptor);
+    let keep = ctx.mode == Mode::Live;
+    let mut indexes = Indexes::new(&descriptor, ctx.paths.index(), keep);
+    let mut seen = Seen::default();
     let mut after = 0;
     loop {
         let chunk = stored::pending(ctx.store.reader(), &descriptor, after, CHUNK)?;
         let Some(last) = chunk.last() else { break };
         after = last.seq;
         let embedded = vectors::embed(ctx, &descriptor, chunk)?;
-        connect(ctx, &descriptor, &mut indexes, &embedded.entries)?;
+        connect(ctx, &mut indexes, &mut seen, &embedded.entries)?;
         if embedded.stopped {
             break;
         }
     }
+    for warning in indexes.warnings {
+        ctx.note(Level::Info, Phase::Connect, warning);
+    }
     note_parked(ctx, &descriptor)?;
+    embed_documents(ctx)?;
     serving::refill(ctx)
+}
+
+/// Pieces of documents that were added while no model could be used. They take no part in links, so
+/// this is no step; a dry run leaves it.
+fn embed_documents(ctx: &mut Context<'_>) -> Result<()> {
+    if ctx.mode == Mode::DryRun {
+        return Ok(());
+    }
+    let embedder = ctx.embedder()?;
+    if let Err(error) = documents::embed_missing(&mut ctx.store, &*embedder) {
+        let text = format!("documents wait to be embedded: {}", error.message);
+        ctx.note(Level::Waiting, Phase::Connect, text);
+    }
+    Ok(())
 }
 
 /// The scale and limits of the running settings.
@@ -64,8 +85,8 @@ pub fn scale(descriptor: &crate::embed::Descriptor) -> Scale {
 
 fn connect(
     ctx: &mut Context<'_>,
-    descriptor: &str,
     indexes: &mut Indexes,
+    seen: &mut Seen,
     entries: &[Embedded],
 ) -> Result<()> {
     let mut projects: BTreeMap<Option<&str>, Vec<&Embedded>> = BTreeMap::new();
@@ -73,17 +94,30 @@ fn connect(
         projects.entry(entry.stored.entry.project.as_deref()).or_default().push(entry);
     }
     let settings = link_settings(ctx)?;
-    let mut steps: Vec<PlannedStep> = entries.iter().map(|entry| entry.step(descriptor)).collect();
+    let descriptor = settings.descriptor.clone();
+    let mut steps: Vec<PlannedStep> = entries.iter().map(|entry| entry.step(&descriptor)).collect();
     for (project, newcomers) in projects {
-        let index = indexes.of(ctx.store.reader(), project, &newcomers)?;
-        let found = index.near(ctx.store.reader(), &newcomers, &settings, NEIGHBOURS)?;
-        steps.extend(link(ctx, &newcomers, found, &settings)?);
+        let connection = ctx.store.reader();
+        let dimensions = newcomers.first().map_or(0, |new| new.vector.len());
+        let index = indexes.of(connection, project, dimensions)?;
+        let found = neighbours::near(connection, index, &newcomers, &settings, NEIGHBOURS)?;
+        steps.extend(link(ctx, &newcomers, found, &settings, seen)?);
     }
     let keys: Vec<i64> = entries.iter().map(|entry| entry.stored.seq).collect();
     ctx.perform_with(steps, |tx| {
-        keys.iter().try_for_each(|key| links::retire_other_links(tx, descriptor, *key))
+        keys.iter().try_for_each(|key| links::retire_other_links(tx, &descriptor, *key))
     })
 }
+
+/// What a tick has looked at already, so that each entry is taken apart and each link read once.
+#[derive(Default)]
+struct Seen {
+    compared: BTreeMap<i64, Compared>,
+    table: LinkTable,
+}
+
+/// Entries that are remembered at most.
+const REMEMBERED: usize = 50_000;
 
 /// The neighbours of one newcomer: entries and cosines.
 type Found = Vec<(StoredEntry, f32)>;
@@ -93,26 +127,31 @@ fn link(
     newcomers: &[&Embedded],
     found: Vec<Found>,
     settings: &LinkSettings,
+    seen: &mut Seen,
 ) -> Result<Vec<PlannedStep>> {
-    let mut compared: BTreeMap<i64, Compared> = BTreeMap::new();
-    let mut known = Vec::new();
+    if seen.compared.len() > REMEMBERED {
+        *seen = Seen::default();
+    }
     let all = newcomers.iter().map(|new| &new.stored);
     for entry in all.chain(found.iter().flatten().map(|(entry, _)| entry)) {
-        if let Entry::Vacant(place) = compared.entry(entry.seq) {
+        if let Entry::Vacant(place) = seen.compared.entry(entry.seq) {
             place.insert(Compared::new(&entry.entry));
-            known.extend(links::links_of(ctx.store.reader(), &settings.descriptor, entry.seq)?);
+            let known = links::links_of(ctx.store.reader(), &settings.descriptor, entry.seq)?;
+            seen.table.extend(known.into_iter().map(|known| known.link));
         }
     }
     let newcomers: Vec<Newcomer<'_>> = newcomers
         .iter()
         .zip(&found)
         .map(|(new, found)| Newcomer {
-            entry: &compared[&new.stored.seq],
-            neighbours: found.iter().map(|(entry, cos)| (&compared[&entry.seq], *cos)).collect(),
+            entry: &seen.compared[&new.stored.seq],
+            neighbours: found
+                .iter()
+                .map(|(entry, cos)| (&seen.compared[&entry.seq], *cos))
+                .collect(),
         })
         .collect();
-    let table = LinkTable::new(known.into_iter().map(|known| known.link));
-    Ok(decide(&newcomers, table, settings))
+    Ok(decide(&newcomers, &mut seen.table, settings))
 }
 
 impl Embedded {
@@ -122,7 +161,7 @@ impl Embedded {
             descriptor: descriptor.to_string(),
             vector: self.vector.clone(),
         };
-        let reason = if self.reused { "its vector was known" } else { "embedded" };
+        let reason = if self.known { "its vector was known" } else { "embedded" };
         PlannedStep::new(Phase::Connect, step, reason)
     }
 }

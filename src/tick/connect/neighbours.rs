@@ -1,102 +1,122 @@
 //! The index of each project that a tick touches.
+//!
+//! An index is opened from its files, compared with the store, and completed with the rows that
+//! were written since. A dry run does the same and keeps no file.
 
 use super::vectors::Embedded;
 use super::{Found, LinkSettings};
 use crate::error::{Error, Result};
-use crate::index::{Exact, Near, Neighbours, nearest};
+use crate::index::{Exact, Near, Neighbours, ProjectIndex, agrees, nearest};
+use crate::paths::create_private;
 use crate::store::{StoredEntry, entry_by_seq, vectors as stored};
 use rusqlite::Connection;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 
 /// Indexes opened so far, by project.
 pub struct Indexes {
     descriptor: String,
+    folder: PathBuf,
+    keep: bool,
     open: BTreeMap<Option<String>, ProjectIndex>,
-}
-
-/// The vectors of one project.
-pub struct ProjectIndex {
-    descriptor: String,
-    index: Exact,
-    keys: HashSet<i64>,
+    /// What was wrong with index files.
+    pub warnings: Vec<String>,
 }
 
 impl Indexes {
-    /// No index yet.
-    pub fn new(descriptor: &str) -> Self {
-        Self { descriptor: descriptor.into(), open: BTreeMap::new() }
+    /// No index yet. With `keep` the files in `folder` follow the store.
+    pub fn new(descriptor: &str, folder: PathBuf, keep: bool) -> Self {
+        let open = BTreeMap::new();
+        Self { descriptor: descriptor.into(), folder, keep, open, warnings: Vec::new() }
     }
 
-    /// The index of `project` with `newcomers` in it.
+    /// The index of `project`, complete as far as the store is.
     pub fn of(
         &mut self,
         connection: &Connection,
         project: Option<&str>,
-        newcomers: &[&Embedded],
-    ) -> Result<&ProjectIndex> {
-        let dimensions = newcomers.first().map_or(0, |new| new.vector.len());
+        dimensions: usize,
+    ) -> Result<&mut ProjectIndex> {
         let key = project.map(str::to_string);
         if !self.open.contains_key(&key) {
-            let index = ProjectIndex::load(connection, &self.descriptor, project, dimensions)?;
+            let index = self.load(connection, project, dimensions)?;
             self.open.insert(key.clone(), index);
         }
-        let index = self.open.get_mut(&key).expect("it was just put there");
-        for new in newcomers {
-            index.add(new.stored.seq, &new.vector)?;
+        Ok(self.open.get_mut(&key).expect("it was just put there"))
+    }
+
+    fn load(
+        &mut self,
+        connection: &Connection,
+        project: Option<&str>,
+        dimensions: usize,
+    ) -> Result<ProjectIndex> {
+        if self.keep {
+            create_private(&self.folder)?;
         }
+        let is_current = |rows: &Exact, last_row: i64| {
+            is_current(connection, &self.descriptor, rows, last_row).unwrap_or(false)
+        };
+        let mut index =
+            ProjectIndex::open(&self.folder, &self.descriptor, project, dimensions, is_current);
+        if let Some(damage) = index.damage() {
+            let of = project.unwrap_or("entries without a project");
+            self.warnings.push(format!("the index of {of} was built anew: {damage}"));
+        }
+        let (mut fresh, mut last_row) = (Exact::new(dimensions), index.last_row());
+        stored::each_vector(connection, &self.descriptor, project, last_row, |row| {
+            // A stored vector that is none is found by nobody.
+            if fresh.add(row.seq, &row.vector).is_ok() {
+                last_row = row.rowid;
+            }
+        })?;
+        index.refresh(&fresh, last_row, self.keep);
         Ok(index)
     }
 }
 
-impl ProjectIndex {
-    fn load(
-        connection: &Connection,
-        descriptor: &str,
-        project: Option<&str>,
-        dimensions: usize,
-    ) -> Result<Self> {
-        let (mut index, mut keys) = (Exact::new(dimensions), HashSet::new());
-        stored::each_vector(connection, descriptor, project, 0, |row| {
-            if index.add(row.seq, &row.vector).is_ok() {
-                keys.insert(row.seq);
-            }
-        })?;
-        Ok(Self { descriptor: descriptor.into(), index, keys })
-    }
+/// Whether the store still has the rows of an index file: the last one where it was, and some of
+/// them with the same numbers.
+fn is_current(
+    connection: &Connection,
+    descriptor: &str,
+    rows: &Exact,
+    last_row: i64,
+) -> Result<bool> {
+    let Some(last) = rows.parts().0.last() else { return Ok(true) };
+    let found = stored::key_at(connection, descriptor, last_row)?;
+    let vector = |key| stored::vector(connection, descriptor, key).ok().flatten();
+    Ok(found == Some(*last) && agrees(rows, vector))
+}
 
-    fn add(&mut self, key: i64, vector: &[f32]) -> Result<()> {
-        if self.keys.insert(key) {
-            let useless = |error| Error::input(format!("entry {key}: {error}"));
-            self.index.add(key, vector).map_err(useless)?;
-        }
-        Ok(())
+/// Puts `newcomers` into `index` and finds the nearest active entries of each, itself left out.
+pub fn near(
+    connection: &Connection,
+    index: &mut ProjectIndex,
+    newcomers: &[&Embedded],
+    settings: &LinkSettings,
+    count: usize,
+) -> Result<Vec<Found>> {
+    for new in newcomers.iter().filter(|new| !new.own) {
+        let useless = |error| Error::input(format!("entry {}: {error}", new.stored.entry.id));
+        index.add(new.stored.seq, &new.vector).map_err(useless)?;
     }
-
-    /// The nearest active entries of each newcomer, itself left out.
-    pub fn near(
-        &self,
-        connection: &Connection,
-        newcomers: &[&Embedded],
-        settings: &LinkSettings,
-        count: usize,
-    ) -> Result<Vec<Found>> {
-        let queries: Vec<&[f32]> = newcomers.iter().map(|new| new.vector.as_slice()).collect();
-        let fresh: HashMap<i64, &Embedded> =
-            newcomers.iter().map(|new| (new.stored.seq, *new)).collect();
-        let vector = |key: i64| match fresh.get(&key) {
-            Some(new) => Some(new.vector.clone()),
-            None => stored::vector(connection, &self.descriptor, key).ok().flatten(),
-        };
-        let floor = settings.scale.candidate_cosine();
-        let near = nearest(&self.index, &queries, count + 1, floor, vector);
-        let mut entries = HashMap::new();
-        newcomers
-            .iter()
-            .zip(near)
-            .map(|(new, near)| found(connection, &mut entries, new.stored.seq, near))
-            .collect()
-    }
+    let queries: Vec<&[f32]> = newcomers.iter().map(|new| new.vector.as_slice()).collect();
+    let fresh: HashMap<i64, &Embedded> =
+        newcomers.iter().map(|new| (new.stored.seq, *new)).collect();
+    let vector = |key: i64| match fresh.get(&key) {
+        Some(new) => Some(new.vector.clone()),
+        None => stored::active_vector(connection, &settings.descriptor, key).ok().flatten(),
+    };
+    let floor = settings.scale.candidate_cosine();
+    let near = nearest(index.neighbours(), &queries, count + 1, floor, vector);
+    let mut entries = HashMap::new();
+    newcomers
+        .iter()
+        .zip(near)
+        .map(|(new, near)| found(connection, &mut entries, new.stored.seq, near))
+        .collect()
 }
 
 fn found(

@@ -5,9 +5,9 @@ use crate::config::Settings;
 use crate::embed::{CHUNK, Embedder, Role};
 use crate::error::{Error, Result};
 use crate::index::{Exact, Neighbours, nearest};
-use lifecycle_phases::cluster::{Graph, Node};
+use lifecycle_phases::cluster::{Edge, Graph, Node};
 use lifecycle_phases::connect::{
-    Compared, LinkSettings, LinkTable, Newcomer, Profile, decide, similarity,
+    Compared, LinkSettings, LinkTable, Newcomer, Profile, decide, repeats, similarity,
 };
 use lifecycle_phases::{EntryId, Link, Step};
 use std::collections::{BTreeMap, HashMap};
@@ -46,7 +46,14 @@ pub fn graph(embedder: &dyn Embedder, notes: &[Note<'_>], settings: &Settings) -
         let arrival = i64::try_from(place).unwrap_or(i64::MAX);
         Node { form: form.formal.then_some(form.skeleton), ..Node::new(id(place), arrival) }
     });
-    Ok(Graph::new(nodes, links.into_iter().map(|link| (link.a, link.b, link.similarity))))
+    let text = |id: &EntryId| place(id).map_or("", |place| notes[place].text);
+    let edge = |link: Link| Edge {
+        repeats: link.differing.is_none() && repeats(text(&link.a), text(&link.b)),
+        similarity: link.similarity,
+        a: link.a,
+        b: link.b,
+    };
+    Ok(Graph::new(nodes, links.into_iter().map(edge)))
 }
 
 fn link_settings(embedder: &dyn Embedder, settings: &Settings) -> LinkSettings {
@@ -69,7 +76,7 @@ pub fn links(notes: &[Note<'_>], vectors: &[&[f32]], settings: &LinkSettings) ->
     let mut links = BTreeMap::new();
     for places in projects.values() {
         let newcomers = newcomers(places, vectors, &compared, settings)?;
-        for planned in decide(&newcomers, LinkTable::default(), settings) {
+        for planned in decide(&newcomers, &mut LinkTable::default(), settings) {
             match planned.step {
                 Step::Link { link } => drop(links.insert((link.a.clone(), link.b.clone()), link)),
                 Step::Unlink { link } => drop(links.remove(&(link.a, link.b))),

@@ -16,8 +16,10 @@ pub struct Embedded {
     pub stored: StoredEntry,
     /// Unit length.
     pub vector: Vec<f32>,
-    /// The vector was stored already.
-    pub reused: bool,
+    /// The vector was stored already, of this entry or of another one with the same text.
+    pub known: bool,
+    /// It was stored for this entry.
+    pub own: bool,
 }
 
 /// What came of a chunk.
@@ -33,7 +35,9 @@ pub fn embed(ctx: &mut Context<'_>, descriptor: &str, chunk: Vec<StoredEntry>) -
     let (mut entries, mut unknown) = (Vec::new(), Vec::new());
     for entry in chunk {
         match stored::known_vector(ctx.store.reader(), descriptor, &entry)? {
-            Some(vector) => entries.push(Embedded { stored: entry, vector, reused: true }),
+            Some((vector, own)) => {
+                entries.push(Embedded { stored: entry, vector, known: true, own });
+            }
             None => unknown.push(entry),
         }
     }
@@ -61,7 +65,7 @@ fn embed_unknown(
     let mut outage = None;
     for (stored, result) in unknown.into_iter().zip(results) {
         match result {
-            Ok(vector) => entries.push(Embedded { stored, vector, reused: false }),
+            Ok(vector) => entries.push(Embedded { stored, vector, known: false, own: false }),
             Err(error) if error.is_transient() => outage = outage.or(Some(error)),
             Err(error) => count(ctx, descriptor, &stored, &error)?,
         }

@@ -2,7 +2,7 @@
 
 use super::super::Context;
 use crate::error::Result;
-use crate::model::{CloseCall, Ledger, OpenCall};
+use crate::model::{CloseCall, Ledger, OpenCall, Purpose};
 use crate::store::{self, ClosedCall, NewCall};
 
 /// Age from which an open row no longer keeps others away (milliseconds).
@@ -16,7 +16,8 @@ pub struct StoreLedger<'c, 'a> {
 
 impl Ledger for StoreLedger<'_, '_> {
     fn open(&mut self, call: &OpenCall) -> Result<i64> {
-        let tick = Some(self.ctx.tick_id()?);
+        // The doctor's own call is no part of any tick.
+        let tick = if call.purpose == Purpose::Canary { None } else { Some(self.ctx.tick_id()?) };
         let row = NewCall {
             tick,
             purpose: call.purpose.as_str(),

@@ -9,7 +9,7 @@ mod outcome;
 mod sources;
 
 pub use ledger::StoreLedger;
-pub use sources::{expand, originals};
+pub use sources::{clusters as pending, expand, originals};
 
 use super::{Context, Level};
 use crate::embed::{Embedder, Role};
@@ -67,6 +67,8 @@ struct Work {
 struct Due {
     prepared: Prepared,
     before: Option<ClusterRow>,
+    /// Merged without a model before; a model may do better, and nothing is amiss if it does not.
+    again: bool,
 }
 
 impl Work {
@@ -102,7 +104,15 @@ impl Work {
         let now = ctx.now();
         let mut due = Vec::new();
         for cluster in sources::clusters(ctx)? {
-            self.consider(ctx, &cluster, now, &mut due)?;
+            self.consider(ctx, &cluster, now, false, &mut due)?;
+        }
+        if !self.chain.is_empty() {
+            let most = due.len() + ctx.settings.consolidate.redo;
+            for cluster in sources::extractive(ctx)? {
+                if due.len() < most {
+                    self.consider(ctx, &cluster, now, true, &mut due)?;
+                }
+            }
         }
         Ok(due)
     }
@@ -112,11 +122,12 @@ impl Work {
         ctx: &Context<'_>,
         cluster: &Cluster,
         now: i64,
+        again: bool,
         due: &mut Vec<Due>,
     ) -> Result<()> {
         let before = store::cluster(ctx.store.reader(), &cluster.key())?;
         if before.as_ref().is_none_or(|row| self.is_due(row, now)) {
-            due.push(Due { prepared: consolidate::prepare(cluster), before });
+            due.push(Due { prepared: consolidate::prepare(cluster), before, again });
         }
         Ok(())
     }
@@ -131,7 +142,7 @@ impl Work {
             ClusterOutcome::Stuck | ClusterOutcome::Declined | ClusterOutcome::Refused => {
                 other_models
             }
-            ClusterOutcome::Conflict => false,
+            ClusterOutcome::Conflict | ClusterOutcome::Undone => false,
         }
     }
 
@@ -190,7 +201,7 @@ impl Work {
             model: &answer.model,
             text: &answer.text,
         };
-        if decision.drafts.is_empty() && self.extractive {
+        if decision.drafts.is_empty() && self.extractive && !due.again {
             self.record(ctx, &due.prepared, &decision, &source)?;
             return self.without_model(ctx, due, Failed::of(&decision));
         }
@@ -204,7 +215,7 @@ impl Work {
 
     /// Merges without a model where the settings allow it; else the cluster stays as it is.
     fn without_model(&mut self, ctx: &mut Context<'_>, due: &Due, failed: Failed) -> Result<()> {
-        if !self.extractive {
+        if !self.extractive || due.again {
             return self.reject(ctx, due, failed);
         }
         let embedder = ctx.embedder()?;
@@ -264,7 +275,15 @@ impl Work {
         let attempts = before.map_or(0, |row| row.attempts) + u32::from(failed.counts);
         let (failed, next_try) =
             failed.scheduled(attempts, settings.stuck_after, settings.retry_minutes, ctx.now());
-        self.outcomes.rejected(&failed, &due.prepared);
+        if due.again {
+            // The merge without a model stays. Only what a model judged is not asked again.
+            self.outcomes.kept();
+            if failed.rejection.outcome == ClusterOutcome::Failed || failed.until.is_some() {
+                return Ok(());
+            }
+        } else {
+            self.outcomes.rejected(&failed);
+        }
         let same = before.is_some_and(|row| {
             row.outcome == failed.rejection.outcome && !failed.counts && row.next_try == next_try
         });

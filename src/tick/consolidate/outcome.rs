@@ -102,6 +102,7 @@ pub struct Outcomes {
     by_reason: BTreeMap<(ClusterOutcome, String), usize>,
     until: Option<i64>,
     fallbacks: BTreeMap<String, usize>,
+    kept: usize,
 }
 
 impl Outcomes {
@@ -115,12 +116,17 @@ impl Outcomes {
     }
 
     /// A cluster stays as it is.
-    pub fn rejected(&mut self, failed: &Failed, _prepared: &Prepared) {
+    pub fn rejected(&mut self, failed: &Failed) {
         let rejection = &failed.rejection;
         *self.by_reason.entry((rejection.outcome, rejection.reason.clone())).or_default() += 1;
         if let Some(until) = failed.until {
             self.until = Some(self.until.map_or(until, |known| known.min(until)));
         }
+    }
+
+    /// A merge made without a model stays, since no model made a better one.
+    pub fn kept(&mut self) {
+        self.kept += 1;
     }
 
     /// Providers that were passed over for `taken`.
@@ -143,7 +149,7 @@ impl Outcomes {
                 ClusterOutcome::Conflict | ClusterOutcome::Paused | ClusterOutcome::Waiting => {
                     Level::Waiting
                 }
-                ClusterOutcome::Declined => Level::Info,
+                ClusterOutcome::Declined | ClusterOutcome::Undone => Level::Info,
             };
             let clusters =
                 if *count == 1 { "1 cluster".to_string() } else { format!("{count} clusters") };
@@ -151,6 +157,10 @@ impl Outcomes {
             let until =
                 until.map(|at| format!("; goes on at {}", format_time(at))).unwrap_or_default();
             ctx.note(level, Phase::Consolidate, format!("{clusters} {outcome}: {reason}{until}"));
+        }
+        if self.kept > 0 {
+            let text = format!("{} merges made without a model stay as they are", self.kept);
+            ctx.note(Level::Info, Phase::Consolidate, text);
         }
         let balance = store::balance(ctx.store.reader(), ctx.tick)?;
         if ctx.tick.is_some() && !balance.is_settled() {

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::store::{self, StoredEntry};
 use lifecycle_phases::cluster;
 use lifecycle_phases::consolidate::Cluster;
-use lifecycle_phases::{Entry, EntryId, Link, State};
+use lifecycle_phases::{Entry, EntryId, Kind, Link, State};
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
 
@@ -20,12 +20,18 @@ pub fn clusters(ctx: &Context<'_>) -> Result<Vec<Cluster>> {
     let mut found = Vec::new();
     for group in cluster::clusters(&components.graph, graph::cluster_settings(ctx.settings)) {
         let cluster = expand(connection, &group.members, &components.links)?;
-        let fresh = cluster.members.iter().any(|entry| entry.state == State::Buffered);
+        let fresh = cluster.members.iter().any(|entry| is_fresh(entry, &cluster));
         if fresh && cluster.members.len() >= ctx.settings.consolidate.min_cluster {
             found.push(cluster);
         }
     }
     Ok(found)
+}
+
+/// Whether an entry has yet to be consolidated. A protected one stays buffered when a proven entry
+/// quotes it, so it counts as new only where nothing was proven yet.
+fn is_fresh(entry: &Entry, cluster: &Cluster) -> bool {
+    entry.state == State::Buffered && (cluster.replaces.is_empty() || !entry.is_protected())
 }
 
 /// Buffered entries with an active link, in order of arrival.
@@ -57,6 +63,8 @@ pub fn expand(connection: &Connection, group: &[EntryId], links: &[Link]) -> Res
             cluster.replaces.push(stored.entry);
         }
     }
+    // A thought is the user's own and no fact: it stays as it is and goes into no file.
+    cluster.members.retain(|entry| entry.kind != Kind::Thought);
     cluster.members.sort_by(|a, b| a.id.cmp(&b.id));
     cluster.members.dedup_by(|a, b| a.id == b.id);
     Ok(cluster)
@@ -73,4 +81,17 @@ pub fn originals(connection: &Connection, proven: &StoredEntry) -> Result<Vec<En
         found.extend(store::entry_by_seq(connection, seq)?.map(|stored| stored.entry));
     }
     Ok(found)
+}
+
+/// What was merged without a model, as clusters of its originals, oldest first.
+pub fn extractive(ctx: &Context<'_>) -> Result<Vec<Cluster>> {
+    let connection = ctx.store.reader();
+    let mut statement = connection.prepare_cached(
+        "SELECT id FROM entry
+         WHERE generated_by = 'extractive' AND state IN ('proven', 'routed') ORDER BY seq",
+    )?;
+    let ids = statement
+        .query_map([], |row| Ok(EntryId(row.get(0)?)))?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    ids.iter().map(|id| expand(connection, std::slice::from_ref(id), &[])).collect()
 }

@@ -146,7 +146,8 @@ fn withdraw(ctx: &Context<'_>, row: &RouteRow, bytes: &[u8]) -> Result<PlannedSt
     withdraw_step(ctx, row, bytes, "the entry was withdrawn".to_string())
 }
 
-fn withdraw_step(
+/// The step that takes a line out of its file.
+pub fn withdraw_step(
     ctx: &Context<'_>,
     row: &RouteRow,
     bytes: &[u8],

@@ -12,7 +12,9 @@ fn bare(home: &Home, with_home: bool, args: &[&str]) -> Outcome {
         command.env("HOME", home.path().join("home"));
     } else {
         // Not the home folder of whoever runs the tests.
-        command.env("LIFECYCLE_HOME", home.path().join("store"));
+        command
+            .env("LIFECYCLE_HOME", home.path().join("store"))
+            .env("LIFECYCLE_CAPTURE__SCAN", "[]");
     }
     Outcome::from(command.output().unwrap())
 }

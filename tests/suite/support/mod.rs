@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub mod merging;
 mod routing;
 pub mod standin;
 

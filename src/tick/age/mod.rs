@@ -1,12 +1,14 @@
 //! Glue of the age phase: which entries stand alone, and what is done about them.
 
+mod judge;
+
 use super::{Context, Level};
 use crate::error::Result;
 use crate::store;
 use lifecycle_phases::age::{self, Candidate, Limits};
+use lifecycle_phases::connect::form::Form;
 use lifecycle_phases::{EntryId, Phase};
 use rusqlite::{Connection, OptionalExtension};
-use std::collections::BTreeMap;
 
 /// Judges the isolated entries whose project has moved on. `unbraked` lifts the brake.
 pub fn run(ctx: &mut Context<'_>, unbraked: bool) -> Result<()> {
@@ -17,7 +19,8 @@ pub fn run(ctx: &mut Context<'_>, unbraked: bool) -> Result<()> {
         .filter(|(state, _)| state.is_active())
         .map(|(_, count)| usize::try_from(*count).unwrap_or(usize::MAX))
         .sum();
-    let decision = age::decide(&candidates, &BTreeMap::new(), active, &limits, unbraked);
+    let answers = judge::ask(ctx, &age::ask(&candidates, &limits))?;
+    let decision = age::decide(&candidates, &answers, active, &limits, unbraked);
     if let Some(brake) = decision.brake {
         let text = format!(
             "{} of {} active entries would expire at once, so none did; look at \
@@ -124,6 +127,6 @@ fn candidate(stored: &store::StoredEntry, newer: u64, connected: bool) -> Candid
         newer,
         protected: entry.is_protected(),
         connected,
-        template: false,
+        template: Form::of(&entry.text).formal,
     }
 }

@@ -7,7 +7,7 @@ use crate::step::ClusterOutcome;
 use regex::RegexBuilder;
 use std::collections::BTreeSet;
 
-const RULES: &str = include_str!("../../../../config/prompts/merge.md");
+const RULES: &str = include_str!("../../../config/prompts/merge.md");
 
 fn entry(text: &str, created: i64) -> Entry {
     Entry::new(
@@ -66,7 +66,8 @@ struct Bench {
 }
 
 fn bench() -> Vec<Bench> {
-    serde_json::from_str(include_str!("clusters.json")).expect("the file is JSON")
+    serde_json::from_str(include_str!("../../../tests/fixtures/consolidation/clusters.json"))
+        .expect("the file is JSON")
 }
 
 #[test]

@@ -1,0 +1,78 @@
+//! `lifecycle config edit`: the settings file in the user's editor, checked before it counts.
+
+use super::{Global, init::asked, print_text};
+use crate::config::{Layers, Origin};
+use crate::error::{Error, ExitCode, Result};
+use crate::install::settings_edit;
+use crate::paths::Paths;
+use crate::targets::door;
+use std::path::Path;
+use std::process::Command;
+
+/// Opens a copy in the editor until it is valid or given up, then puts it in place.
+pub fn run(_global: &Global, paths: &Paths) -> Result<ExitCode> {
+    let edit = settings_edit(paths)?;
+    let before = edit.before.clone();
+    let start = before.clone().or(edit.after).unwrap_or_default();
+    let folder = tempfile::tempdir().map_err(|error| Error::io(&std::env::temp_dir(), &error))?;
+    let copy = folder.path().join("config.toml");
+    std::fs::write(&copy, &start).map_err(|error| Error::io(&copy, &error))?;
+    loop {
+        open_editor(&copy)?;
+        let text = std::fs::read_to_string(&copy).map_err(|error| Error::io(&copy, &error))?;
+        if Some(text.as_bytes()) == before.as_deref() {
+            print_text("nothing changed\n");
+            return Ok(ExitCode::Success);
+        }
+        match check(&text, &paths.config_file) {
+            Ok(()) => return put(paths, before.as_deref(), text.as_bytes()),
+            Err(error) => {
+                super::print_error(&error);
+                match asked("Edit again?") {
+                    Ok(true) => {}
+                    _ => return Err(Error::config("the settings were left as they were")),
+                }
+            }
+        }
+    }
+}
+
+/// Whether the text makes settings.
+pub fn check(text: &str, path: &Path) -> Result<()> {
+    let mut layers = Layers::defaults();
+    layers.merge_text(text, Origin::File(path.to_path_buf()))?;
+    let settings = layers.settings()?;
+    crate::schedule::Expression::parse(&settings.schedule.cron)?;
+    Ok(())
+}
+
+fn put(paths: &Paths, before: Option<&[u8]>, after: &[u8]) -> Result<ExitCode> {
+    let path = std::fs::canonicalize(&paths.config_file).unwrap_or(paths.config_file.clone());
+    if let Some(folder) = path.parent() {
+        crate::paths::create_private(folder)?;
+    }
+    door::write(&path, before.map(door::hash).as_deref(), after)
+        .map_err(|error| Error::io(&path, &error))?;
+    print_text(&format!("{} written\n", paths.config_file.display()));
+    Ok(ExitCode::Success)
+}
+
+fn open_editor(file: &Path) -> Result<()> {
+    let editor = ["VISUAL", "EDITOR"]
+        .iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|value| !value.trim().is_empty())
+        .unwrap_or_else(|| if cfg!(windows) { "notepad".into() } else { "vi".into() });
+    // The variable may hold arguments, so a shell splits it, as git does.
+    let status = if cfg!(windows) {
+        Command::new(&editor).arg(file).status()
+    } else {
+        Command::new("sh").arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor).arg(file).status()
+    };
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Error::new(ExitCode::Failure, format!("{editor} ended with {status}"))),
+        Err(error) => Err(Error::new(ExitCode::Failure, format!("{editor}: {error}"))
+            .hint("set EDITOR to your editor")),
+    }
+}

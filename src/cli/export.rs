@@ -1,0 +1,51 @@
+//! `lifecycle export`: everything the store knows, as JSON lines.
+
+use super::Session;
+use crate::error::{Error, ExitCode, Result};
+use crate::exchange;
+use crate::search::project_name;
+use crate::store::Store;
+use clap::Args;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+/// Options of `export`.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lifecycle export backup.jsonl
+  lifecycle export --project ~/code/harbor harbor.jsonl")]
+pub struct ExportArgs {
+    /// The file to write, or `-` for standard output
+    #[arg(default_value = "-")]
+    file: PathBuf,
+    /// Only this project (its root folder)
+    #[arg(long)]
+    project: Option<String>,
+}
+
+/// Writes the export; a file appears whole or not at all.
+pub fn run(session: &Session, args: &ExportArgs) -> Result<ExitCode> {
+    let store = Store::open(&session.paths, &session.settings)?;
+    let project = args.project.as_deref().map(project_name);
+    if args.file.as_os_str() == "-" {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        exchange::export(&store, project.as_deref(), &mut out)?;
+        // A reader that went away is no failure.
+        let _ = out.flush();
+        return Ok(ExitCode::Success);
+    }
+    let failed = |error: std::io::Error| Error::io(&args.file, &error);
+    let folder = args.file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut file =
+        tempfile::NamedTempFile::new_in(folder.unwrap_or(".".as_ref())).map_err(failed)?;
+    let (entries, documents) = {
+        let mut out = BufWriter::new(&mut file);
+        let counts = exchange::export(&store, project.as_deref(), &mut out)?;
+        out.flush().map_err(failed)?;
+        counts
+    };
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(&args.file).map_err(|error| failed(error.error))?;
+    eprintln!("{entries} entries and {documents} documents in {}", args.file.display());
+    Ok(ExitCode::Success)
+}

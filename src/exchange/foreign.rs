@@ -1,0 +1,163 @@
+//! The SQLite stores of other systems, read and never written.
+
+use super::Parcel;
+use crate::capture::project::project_of;
+use crate::clock::parse_time;
+use crate::error::{Error, Result};
+use chrono::{NaiveDateTime, TimeZone, Utc};
+use lifecycle_phases::{Actor, Channel, Entry, Kind, Source, State};
+use rusqlite::{Connection, OpenFlags, Row};
+use std::path::Path;
+
+/// Entries of a claude-memory-lifecycle `buffer.sqlite3`: states, kinds, recalls and reprieves are
+/// kept. `permanent` entries become proven, not routed: no file of ours states them yet.
+pub fn memory_lifecycle(path: &Path) -> Result<Parcel> {
+    let connection = open(path, "buffer_entries")?;
+    let has = |column: &str| has_column(&connection, "buffer_entries", column);
+    let or = |column: &str, otherwise: &str| {
+        has(column).map(|has| if has { column.to_string() } else { otherwise.to_string() })
+    };
+    let sql = format!(
+        "SELECT id, text, state, created_at, recall_count, {}, {}, {} FROM buffer_entries ORDER BY id",
+        or("project", "NULL")?,
+        or("entry_type", "NULL")?,
+        or("reprieve_count", "0")?,
+    );
+    collect(&connection, &sql, |row| {
+        let state: String = row.get(2)?;
+        let kind: Option<String> = row.get(6)?;
+        let mut entry = entry(path, row, row.get(1)?, row.get(5)?, &row.get::<_, String>(3)?)?;
+        entry.kind = match kind.as_deref() {
+            Some("decision") => Kind::Decision,
+            Some("user-gedanke") => Kind::Thought,
+            Some("session-save" | "auto-session-save") => Kind::Session,
+            _ => Kind::Insight,
+        };
+        entry.state = match state.as_str() {
+            "proven" | "permanent" => State::Proven,
+            "expired" => State::Expired,
+            _ => State::Buffered,
+        };
+        entry.recalls = row.get::<_, Option<u32>>(4)?.unwrap_or_default();
+        entry.reprieves = row.get::<_, Option<u32>>(7)?.unwrap_or_default();
+        Ok(entry)
+    })
+}
+
+/// Observations and session summaries of a claude-mem database.
+pub fn claude_mem(path: &Path) -> Result<Parcel> {
+    let connection = open(path, "observations")?;
+    let has = |column: &str| has_column(&connection, "observations", column);
+    let or_null = |column: &str| {
+        has(column).map(|has| if has { column.to_string() } else { "NULL".to_string() })
+    };
+    let sql = format!(
+        "SELECT id, {}, {}, {}, type, project, created_at FROM observations ORDER BY id",
+        or_null("title")?,
+        or_null("narrative")?,
+        or_null("text")?,
+    );
+    let mut parcel = collect(&connection, &sql, |row| {
+        let parts: [Option<String>; 3] = [row.get(1)?, row.get(2)?, row.get(3)?];
+        let text = join(parts.map(Option::unwrap_or_default), ". ");
+        let kind: String = row.get(4)?;
+        let mut entry = entry(path, row, text, row.get(5)?, &row.get::<_, String>(6)?)?;
+        entry.kind = Kind::parse(&kind.replace('-', "_")).unwrap_or(Kind::Insight);
+        Ok(entry)
+    })?;
+    if has_column(&connection, "session_summaries", "learned")? {
+        let sql = "SELECT id, request, learned, completed, project, created_at
+                   FROM session_summaries ORDER BY id";
+        let summaries = collect(&connection, sql, |row| {
+            let parts: [Option<String>; 3] = [row.get(1)?, row.get(2)?, row.get(3)?];
+            let text = join(parts.map(Option::unwrap_or_default), "\n");
+            let mut entry = entry(path, row, text, row.get(4)?, &row.get::<_, String>(5)?)?;
+            entry.kind = Kind::Session;
+            Ok(entry)
+        })?;
+        parcel.entries.extend(summaries.entries);
+        parcel.skipped.extend(summaries.skipped);
+    }
+    Ok(parcel)
+}
+
+fn open(path: &Path, table: &str) -> Result<Connection> {
+    if !path.is_file() {
+        return Err(Error::input(format!("{}: there is no such file", path.display())));
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let wrong = |why: String| Error::input(format!("{}: {why}", path.display()));
+    let connection =
+        Connection::open_with_flags(path, flags).map_err(|error| wrong(error.to_string()))?;
+    match has_column(&connection, table, "id") {
+        Ok(true) => Ok(connection),
+        Ok(false) => Err(wrong(format!("there is no table `{table}` in it"))),
+        Err(error) => Err(wrong(error.message)),
+    }
+}
+
+fn has_column(connection: &Connection, table: &str, column: &str) -> Result<bool> {
+    Ok(connection.query_row(
+        "SELECT count(*) FROM pragma_table_info(?1) WHERE name = ?2",
+        [table, column],
+        |row| row.get::<_, i64>(0).map(|count| count > 0),
+    )?)
+}
+
+/// Reads all rows; one that cannot be used is skipped and named.
+fn collect(
+    connection: &Connection,
+    sql: &str,
+    read: impl Fn(&Row<'_>) -> rusqlite::Result<Entry>,
+) -> Result<Parcel> {
+    let mut parcel = Parcel::default();
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let id: i64 = row.get(0)?;
+        match read(row) {
+            Ok(entry) if entry.text.trim().is_empty() => {
+                parcel.skipped.push(format!("row {id} has no text"));
+            }
+            Ok(entry) => parcel.entries.push((entry, "imported".to_string())),
+            Err(error) => parcel.skipped.push(format!("row {id}: {error}")),
+        }
+    }
+    Ok(parcel)
+}
+
+fn entry(
+    path: &Path,
+    row: &Row<'_>,
+    text: String,
+    project: Option<String>,
+    created: &str,
+) -> rusqlite::Result<Entry> {
+    let mut source = Source::new(Channel::Import, Actor::Assistant);
+    source.path = Some(path.to_string_lossy().into_owned());
+    source.offset = row.get::<_, i64>(0).ok().map(i64::unsigned_abs);
+    // A name that is no path stays as it is: the other system knew projects by name.
+    let project = project.filter(|name| !name.trim().is_empty());
+    let project = project.map(|name| project_of(&name).unwrap_or(name));
+    let text = lifecycle_phases::text::printable(text.trim());
+    Ok(Entry::new(&text, Kind::Insight, project, millis(created), source))
+}
+
+/// The time, or the epoch where it cannot be read. A time without a zone is taken as UTC.
+fn millis(text: &str) -> i64 {
+    let naive = |format: &str| NaiveDateTime::parse_from_str(text.trim(), format).ok();
+    parse_time(text.trim()).ok().unwrap_or_else(|| {
+        let found = naive("%Y-%m-%dT%H:%M:%S%.f").or_else(|| naive("%Y-%m-%d %H:%M:%S%.f"));
+        found.map_or(0, |time| Utc.from_utc_datetime(&time).timestamp_millis())
+    })
+}
+
+fn join(parts: [String; 3], between: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    for part in parts.iter().map(|part| part.trim()) {
+        if !part.is_empty() && !kept.iter().any(|known| known.contains(part)) {
+            kept.push(part);
+        }
+    }
+    kept.join(between)
+}

@@ -1,0 +1,159 @@
+//! A graph that is walked, for projects too large to scan.
+//!
+//! The graph (usearch's HNSW over codes) covers the first rows of the project's mirror; rows that
+//! came later are scanned, until they are many enough to be added ([`Hnsw::is_behind`]). Building
+//! is single-threaded, so that the same rows give the same graph. The library reads its own files
+//! without checking them, and a flipped bit there ends the process: the sum beside the file is
+//! compared before every load.
+
+use super::exact::Exact;
+use super::file::FileError;
+use super::quantise::quantise;
+use super::{Near, Neighbours, VectorError, by_nearness};
+use std::fmt::Display;
+use std::io::Error;
+use std::path::{Path, PathBuf};
+use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
+
+/// Links of a node.
+const CONNECTIVITY: usize = 16;
+/// Nodes looked at while adding one.
+const EXPANSION_ADD: usize = 128;
+/// Nodes looked at by a search.
+const EXPANSION_SEARCH: usize = 256;
+/// Rows beyond the graph that are scanned rather than added, at least.
+const TAIL: usize = 8_192;
+
+/// A graph over the first rows, a scan over the rest.
+pub struct Hnsw {
+    graph: Index,
+    tail: Exact,
+}
+
+fn failed(error: impl Display) -> FileError {
+    FileError::Io(Error::other(error.to_string()))
+}
+
+impl Hnsw {
+    /// A graph without rows.
+    pub fn new(dimensions: usize) -> Result<Self, FileError> {
+        let options = IndexOptions {
+            dimensions,
+            metric: MetricKind::Cos,
+            quantization: ScalarKind::I8,
+            connectivity: CONNECTIVITY,
+            expansion_add: EXPANSION_ADD,
+            expansion_search: EXPANSION_SEARCH,
+            multi: true,
+        };
+        let graph = Index::new(&options).map_err(failed)?;
+        Ok(Self { graph, tail: Exact::new(dimensions) })
+    }
+
+    /// Rows that the graph itself covers.
+    pub fn covered(&self) -> usize {
+        self.graph.size()
+    }
+
+    /// Puts `rows` beside the graph, to be scanned.
+    pub fn extend(&mut self, rows: &Exact) {
+        let (keys, scales, codes) = rows.parts();
+        self.tail.extend(keys, scales, codes);
+    }
+
+    /// Whether so many rows lie beside the graph that adding them pays.
+    pub fn is_behind(&self) -> bool {
+        self.tail.len() > TAIL.max(self.covered() / 8)
+    }
+
+    /// Adds the rows beside the graph to it.
+    pub fn absorb(&mut self) -> Result<(), FileError> {
+        self.graph.reserve_capacity_and_threads(self.len(), 1).map_err(failed)?;
+        let dimensions = self.tail.dimensions();
+        let (keys, _, codes) = self.tail.parts();
+        for (key, code) in keys.iter().zip(codes.chunks_exact(dimensions)) {
+            self.graph.add(key.cast_unsigned(), code).map_err(failed)?;
+        }
+        self.tail = Exact::new(dimensions);
+        Ok(())
+    }
+
+    /// Writes the graph and its sum. The rows beside it are in the mirror.
+    pub fn save(&self, path: &Path, descriptor: &str) -> Result<(), FileError> {
+        let fresh = path.with_extension("hnsw.new");
+        self.graph.save(utf8(&fresh)?).map_err(failed)?;
+        let sum = sum(&fresh, descriptor, self.tail.dimensions())?;
+        // Between the two renames the sum does not fit, and the graph is built anew.
+        std::fs::write(sum_path(path), sum)?;
+        std::fs::rename(&fresh, path)?;
+        Ok(())
+    }
+
+    /// The graph at `path`, if there is one whose sum fits.
+    pub fn load(path: &Path, descriptor: &str, dimensions: usize) -> Result<Self, FileError> {
+        let stated = std::fs::read_to_string(sum_path(path))?;
+        if stated != sum(path, descriptor, dimensions)? {
+            return Err(FileError::Damaged);
+        }
+        let index = Self::new(dimensions)?;
+        index.graph.load(utf8(path)?).map_err(failed)?;
+        if index.graph.dimensions() != dimensions {
+            return Err(FileError::Foreign);
+        }
+        index.graph.change_expansion_search(EXPANSION_SEARCH);
+        Ok(index)
+    }
+
+    fn walk(&self, query: &[f32], count: usize, floor: f32) -> Vec<Near> {
+        let Ok(code) = quantise(query, self.tail.dimensions()) else { return Vec::new() };
+        // A failed search finds nothing; what cannot be searched was refused when it was added.
+        let Ok(found) = self.graph.search(&code.bytes, count) else { return Vec::new() };
+        found
+            .keys
+            .iter()
+            .zip(&found.distances)
+            .map(|(key, distance)| Near { key: key.cast_signed(), cosine: 1.0 - distance })
+            .filter(|near| near.cosine >= floor)
+            .collect()
+    }
+}
+
+impl Neighbours for Hnsw {
+    fn len(&self) -> usize {
+        self.covered() + self.tail.len()
+    }
+
+    fn kind(&self) -> &'static str {
+        "hnsw"
+    }
+
+    fn add(&mut self, key: i64, vector: &[f32]) -> Result<(), VectorError> {
+        self.tail.add(key, vector)
+    }
+
+    fn candidates(&self, queries: &[&[f32]], count: usize, floor: f32) -> Vec<Vec<Near>> {
+        let beside = self.tail.candidates(queries, count, floor);
+        let merged = queries.iter().zip(beside).map(|(query, mut near)| {
+            near.extend(self.walk(query, count, floor));
+            near.sort_by(by_nearness);
+            near.truncate(count);
+            near
+        });
+        merged.collect()
+    }
+}
+
+fn utf8(path: &Path) -> Result<&str, FileError> {
+    path.to_str().ok_or_else(|| failed("the path of the index is not Unicode"))
+}
+
+fn sum_path(path: &Path) -> PathBuf {
+    path.with_extension("hnsw.sum")
+}
+
+fn sum(path: &Path, descriptor: &str, dimensions: usize) -> Result<String, FileError> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(descriptor.as_bytes()).update(&dimensions.to_le_bytes());
+    hasher.update_reader(std::fs::File::open(path)?)?;
+    Ok(hasher.finalize().to_hex().to_string())
+}

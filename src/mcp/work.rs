@@ -1,0 +1,287 @@
+//! What the tools do, each on a store opened for the call.
+
+use super::server::{AddParams, SearchParams, UpdateParams};
+use crate::clock::{Clock, format_time};
+use crate::config::Settings;
+use crate::documents::{self, Draft};
+use crate::embed::{Embedder, Role, embed_one};
+use crate::error::{Error, ExitCode, Result};
+use crate::paths::Paths;
+use crate::search::{self, Mode, Query, WarmVectors, answer_json, project_name};
+use crate::store::{self, Document, Filter, Scope, Store, StoredEntry};
+use crate::tick;
+use lifecycle_phases::{Kind, Phase, PlannedStep, State, Step};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// What every tool works with.
+pub struct Desk {
+    /// Effective settings.
+    pub settings: Settings,
+    /// The user's folders.
+    pub paths: Paths,
+    /// The clock.
+    pub clock: Clock,
+    model: OnceLock<Result<Arc<dyn Embedder>>>,
+    vectors: Mutex<Option<Arc<WarmVectors>>>,
+}
+
+impl Desk {
+    /// A desk whose model is not loaded yet.
+    pub fn new(settings: Settings, paths: Paths, clock: Clock) -> Self {
+        Self { settings, paths, clock, model: OnceLock::new(), vectors: Mutex::new(None) }
+    }
+
+    /// Loads the model on a thread of its own.
+    pub(super) fn warm_up(self: Arc<Self>) {
+        std::thread::spawn(move || {
+            let loaded = self.load();
+            let _ = self.model.set(loaded);
+        });
+    }
+
+    fn load(&self) -> Result<Arc<dyn Embedder>> {
+        let store = self.store()?;
+        let embedder = tick::serving::open(store.reader(), &self.settings, &self.paths)?;
+        embed_one(&*embedder, "ready", Role::Query)?;
+        self.vectors(&store, &*embedder)?;
+        Ok(embedder)
+    }
+
+    /// The vectors in memory, read anew where the store has others now. The lock is not held while
+    /// they are searched.
+    fn vectors(&self, store: &Store, embedder: &dyn Embedder) -> Result<Arc<WarmVectors>> {
+        let descriptor = embedder.descriptor();
+        let mut kept = self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(vectors) = &*kept
+            && vectors.is_current(store.reader(), &descriptor.id())?
+        {
+            return Ok(Arc::clone(vectors));
+        }
+        let (id, length) = (descriptor.id(), descriptor.dimensions);
+        let dimensions = store::dimensions(store.reader(), &id)?.unwrap_or(length);
+        let vectors = Arc::new(WarmVectors::load(store.reader(), &id, dimensions)?);
+        *kept = Some(Arc::clone(&vectors));
+        Ok(vectors)
+    }
+
+    fn store(&self) -> Result<Store> {
+        Store::open(&self.paths, &self.settings)
+    }
+
+    /// The model, or why it cannot be used now.
+    fn embedder(&self) -> Result<&dyn Embedder, Error> {
+        match self.model.get() {
+            Some(Ok(embedder)) => Ok(&**embedder),
+            Some(Err(error)) => Err(Error::new(error.code, error.message.clone())),
+            None => Err(Error::new(ExitCode::Missing, "the model is still loading")),
+        }
+    }
+}
+
+pub(super) fn search(desk: &Desk, params: SearchParams) -> Result<Value> {
+    let scope = Scope {
+        project: params.project.as_deref().map(project_name),
+        kind: parse(params.kind.as_deref(), Kind::parse, "kind")?,
+        state: parse(params.state.as_deref(), State::parse, "state")?,
+        tags: params.tags,
+        all: params.all,
+    };
+    let k = params.k.unwrap_or(desk.settings.search.results);
+    let query = Query { text: params.query, scope, k, mode: Mode::Hybrid };
+    let embedder = desk.embedder();
+    let embedder = embedder.as_ref().map(|embedder| *embedder);
+    let store = desk.store()?;
+    let warm = embedder.ok().map(|model| desk.vectors(&store, model)).transpose()?;
+    let settings = &desk.settings.search;
+    let answer = search::search_warm(store.reader(), embedder, settings, &query, warm.as_deref())?;
+    Ok(answer_json(&answer, false))
+}
+
+fn parse<T>(word: Option<&str>, parse: fn(&str) -> Option<T>, what: &str) -> Result<Option<T>> {
+    word.map(|word| parse(word).ok_or_else(|| Error::input(format!("`{word}` is not a {what}"))))
+        .transpose()
+}
+
+pub(super) fn get(desk: &Desk, id: &str) -> Result<Value> {
+    let store = desk.store()?;
+    match store::resolve(store.reader(), id) {
+        Ok(stored) => Ok(whole_entry(&store, &stored)?),
+        // A hit in a document is named `document#piece`.
+        Err(_) => {
+            let id = id.split('#').next().unwrap_or(id);
+            let document = store::document(store.reader(), id)?;
+            let mut value = document_json(&document);
+            value["text"] = json!(document.text);
+            Ok(value)
+        }
+    }
+}
+
+fn whole_entry(store: &Store, stored: &StoredEntry) -> Result<Value> {
+    let relations = crate::cli::show::relations(store.reader(), stored)?;
+    Ok(crate::cli::show::as_json(stored, &relations))
+}
+
+pub(super) fn why(desk: &Desk, id: &str) -> Result<Value> {
+    let store = desk.store()?;
+    let stored = store::resolve(store.reader(), id)?;
+    whole_entry(&store, &stored)
+}
+
+fn document_json(document: &Document) -> Value {
+    json!({
+        "type": "document", "id": document.id, "title": document.title, "source": document.source,
+        "origin": document.origin, "project": document.project, "tags": document.tags,
+        "characters": document.text.chars().count(),
+        "created": format_time(document.created), "updated": format_time(document.updated),
+    })
+}
+
+pub(super) fn list_docs(desk: &Desk, project: Option<String>) -> Result<Value> {
+    let store = desk.store()?;
+    let project = project.as_deref().map(project_name);
+    let documents = store::documents(store.reader(), project.as_deref())?;
+    Ok(json!({"documents": documents.iter().map(document_json).collect::<Vec<_>>()}))
+}
+
+pub(super) fn projects(desk: &Desk) -> Result<Value> {
+    let store = desk.store()?;
+    let mut statement = store.reader().prepare(
+        "SELECT project, sum(entries), sum(documents) FROM (
+             SELECT project, 1 AS entries, 0 AS documents FROM entry
+             WHERE state IN ('buffered', 'proven', 'routed')
+             UNION ALL SELECT project, 0, 1 FROM document)
+         GROUP BY project ORDER BY project",
+    )?;
+    let rows = statement.query_map([], |row| {
+        Ok(json!({
+            "project": row.get::<_, Option<String>>(0)?,
+            "entries": row.get::<_, i64>(1)?,
+            "documents": row.get::<_, i64>(2)?,
+        }))
+    })?;
+    Ok(json!({"projects": rows.collect::<std::result::Result<Vec<_>, _>>()?}))
+}
+
+pub(super) fn status(desk: &Desk) -> Result<Value> {
+    let store = desk.store()?;
+    let mut value = serde_json::to_value(store::overview(store.reader(), desk.clock.now())?)?;
+    value["model"] = match desk.embedder() {
+        Ok(embedder) => json!({"descriptor": embedder.descriptor().id(), "ready": true}),
+        Err(error) => json!({"ready": false, "reason": error.message}),
+    };
+    Ok(value)
+}
+
+/// Characters that a brief has at most.
+const BRIEF_CHARS: usize = 6000;
+
+pub(super) fn brief(desk: &Desk, project: Option<String>) -> Result<Value> {
+    let store = desk.store()?;
+    let filter = Filter { project: project.as_deref().map(project_name), ..Filter::default() };
+    let mut entries = store::list(store.reader(), &filter)?;
+    // What is proven first, then decisions, then the rest; newest first within each.
+    entries.sort_by_key(|stored| {
+        let entry = &stored.entry;
+        let rank = match (entry.state, entry.kind) {
+            (State::Proven | State::Routed, _) => 0,
+            (_, Kind::Decision) => 1,
+            _ => 2,
+        };
+        (rank, std::cmp::Reverse(entry.created), std::cmp::Reverse(stored.seq))
+    });
+    let total = entries.len();
+    let mut text = String::new();
+    let mut shown = 0;
+    for stored in &entries {
+        let line = format!("- {}\n", search::one_paragraph(&stored.entry.text, 600));
+        if text.chars().count() + line.chars().count() > BRIEF_CHARS {
+            break;
+        }
+        text.push_str(&line);
+        shown += 1;
+    }
+    // The tag keeps the text from being learned again when it turns up in a conversation.
+    let text = format!("<lifecycle-memory>\n{text}</lifecycle-memory>");
+    Ok(json!({"text": text, "entries": shown, "left_out": total - shown}))
+}
+
+pub(super) fn add_text(desk: &Desk, params: AddParams) -> Result<Value> {
+    let draft = documents::from_text(&params.content, params.name.as_deref());
+    add(desk, draft, params)
+}
+
+pub(super) fn add_url(desk: &Desk, params: AddParams) -> Result<Value> {
+    let draft = documents::from_url(&params.content, &desk.settings.documents)?;
+    add(desk, draft, params)
+}
+
+pub(super) fn add_file(desk: &Desk, params: AddParams) -> Result<Value> {
+    let path = Path::new(&params.content);
+    let draft = documents::from_file(path, &desk.paths.home, &desk.settings.documents)?;
+    add(desk, draft, params)
+}
+
+fn add(desk: &Desk, draft: Draft, params: AddParams) -> Result<Value> {
+    let draft = Draft {
+        title: params.title.filter(|title| !title.is_empty()).unwrap_or(draft.title),
+        project: params.project.as_deref().map(project_name),
+        tags: params.tags,
+        ..draft
+    };
+    store_draft(desk, draft)
+}
+
+fn store_draft(desk: &Desk, draft: Draft) -> Result<Value> {
+    let mut store = desk.store()?;
+    let added = documents::add(&mut store, draft, desk.clock.now())?;
+    let mut value = serde_json::to_value(&added)?;
+    let embedded = desk.embedder().and_then(|model| documents::embed_missing(&mut store, model));
+    if let Err(error) = embedded {
+        value["note"] = json!(format!("found by words until it is embedded: {}", error.message));
+    }
+    Ok(value)
+}
+
+pub(super) fn update(desk: &Desk, params: UpdateParams) -> Result<Value> {
+    let document = store::document(desk.store()?.reader(), &params.id)?;
+    let draft = Draft {
+        source: document.source,
+        origin: origin(&document.origin),
+        text: params.text.unwrap_or(document.text),
+        title: params.title.unwrap_or(document.title),
+        project: document.project,
+        tags: params.tags.unwrap_or(document.tags),
+    };
+    store_draft(desk, draft)
+}
+
+fn origin(word: &str) -> &'static str {
+    match word {
+        "url" => "url",
+        "file" => "file",
+        _ => "text",
+    }
+}
+
+pub(super) fn delete(desk: &Desk, id: &str) -> Result<Value> {
+    let mut store = desk.store()?;
+    let Ok(stored) = store::resolve(store.reader(), id) else {
+        let document = store::document(store.reader(), id)?;
+        store.write(|tx| store::delete_document(tx, &document.id))?;
+        return Ok(json!({"deleted": document.id, "type": "document"}));
+    };
+    let entry = &stored.entry;
+    if entry.state.is_active() {
+        let step =
+            Step::SetState { entry: entry.id.clone(), from: entry.state, to: State::Expired };
+        let steps = vec![PlannedStep::new(Phase::Age, step, "deleted by an assistant")];
+        drop(store);
+        tick::by_hand(&desk.settings, &desk.paths, desk.clock, "mcp", steps)?;
+    }
+    Ok(
+        json!({"expired": entry.id, "type": "entry", "restore": format!("lifecycle restore {}", entry.id)}),
+    )
+}

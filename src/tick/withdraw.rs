@@ -1,0 +1,70 @@
+//! Takes every line of ours out of every file, for when the product is removed.
+
+use super::run::{finish, resume};
+use super::{Context, Mode, Run, TickLock, files, route};
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::error::{Error, Result};
+use crate::paths::Paths;
+use crate::report::Report;
+use crate::store::{Store, routes};
+use crate::targets::{self, Format, door};
+use lifecycle_phases::{Plan, PlannedStep};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Files that hold lines of ours.
+pub fn files_of_ours(store: &Store) -> Result<Vec<String>> {
+    let paths: BTreeSet<String> =
+        routes::written(store.reader())?.into_iter().map(|row| row.path).collect();
+    Ok(paths.into_iter().collect())
+}
+
+/// Withdraws every line as one tick, which `undo` takes back; then takes the block markers out of
+/// the files. A line that a user wrote into a block of ours stays, as the user's.
+pub fn withdraw_all(settings: &Settings, paths: &Paths, clock: Clock) -> Result<Run> {
+    let lock = TickLock::take(paths)?;
+    let store = Store::open(paths, settings)?;
+    let mut ctx = Context::new(store, settings, paths, clock, Mode::Live, "uninstall");
+    resume(&mut ctx)?;
+    let base = ctx.store.fingerprint()?;
+    let touched = files_of_ours(&ctx.store)?;
+    route::reconcile::run(&mut ctx)?;
+    let steps = withdrawals(&ctx)?;
+    files::perform(&mut ctx, steps)?;
+    for path in &touched {
+        take_markers_out(&ctx, Path::new(path))?;
+    }
+    let code = finish(&mut ctx)?;
+    lock.mark_run(ctx.now());
+    let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
+    Ok(Run { report: Report::of(&ctx)?, plan, code })
+}
+
+fn withdrawals(ctx: &Context<'_>) -> Result<Vec<PlannedStep>> {
+    let mut steps = Vec::new();
+    for row in routes::written(ctx.store.reader())? {
+        let bytes = files::current(ctx, Path::new(&row.path))
+            .map_err(|error| Error::io(Path::new(&row.path), &error))?;
+        let reason = "the product is removed".to_string();
+        steps.push(route::reconcile::withdraw_step(ctx, &row, &bytes.unwrap_or_default(), reason)?);
+    }
+    Ok(steps)
+}
+
+fn take_markers_out(ctx: &Context<'_>, path: &Path) -> Result<()> {
+    let io = |error: std::io::Error| Error::io(path, &error);
+    let Some(before) = door::read(path).map_err(io)? else { return Ok(()) };
+    let format = Format::of(path).unwrap_or(Format::Markdown);
+    if format != Format::Markdown {
+        return Ok(());
+    }
+    let rows = routes::of_path(ctx.store.reader(), &path.to_string_lossy())?;
+    let ours: Vec<String> = rows.into_iter().map(|row| row.line).collect();
+    let after = targets::strip(format, &before, &[], &ours)
+        .map_err(|error| Error::refused(format!("{} {error}", path.display())))?;
+    if after == before {
+        return Ok(());
+    }
+    door::write(path, Some(&door::hash(&before)), &after).map_err(io)
+}

@@ -1,0 +1,27 @@
+use crate::support::merging::{Merging, merge, text};
+use crate::support::standin::Vectors;
+
+#[test]
+fn odd_characters_of_a_reply_are_dropped() {
+    let case = Merging::new("openai-compatible");
+    case.server.vectors(Vectors::default().rule("hip list", 0, 0.1));
+    case.add(
+        r#"{"text": "Ship lists are sorted by name"}
+{"text": "Each ship list shows the flag"}
+{"text": "The ship list is printed at dawn"}
+"#,
+    );
+    let good = merge(
+        "Ship lists",
+        "Ship lists @@are sorted by name, show the flag and are printed at dawn.",
+    );
+    case.server.replies(text(&good.replace("@@", "\\ud83d\\u0000\\u202e")));
+    case.run();
+    for (entry, _) in case.states() {
+        assert!(!entry.contains(['\0', '\u{202e}', '\u{fffd}']), "{entry:?}");
+    }
+    assert_eq!(
+        case.proven(),
+        ["Ship lists are sorted by name, show the flag and are printed at dawn."]
+    );
+}
