@@ -80,7 +80,11 @@ fn fresh_file(path: &Path, folder: &Path) -> io::Result<tempfile::NamedTempFile>
     let prefix = format!(".lifecycle-{}", &name[..12]);
     match std::fs::remove_file(folder.join(format!("{prefix}.tmp"))) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => tempfile::Builder::new().prefix(&prefix).suffix(".tmp").rand_bytes(0).tempfile_in(folder),
+        _ => tempfile::Builder::new()
+            .prefix(&prefix)
+            .suffix(".tmp")
+            .rand_bytes(0)
+            .tempfile_in(folder),
     }
 }
 

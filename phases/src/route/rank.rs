@@ -310,7 +310,7 @@ impl<'a> Ranker<'a> {
 
     /// The section of each file with the nearest block.
     fn best_places(&self, fused: &[f32]) -> Vec<usize> {
-        let mut best = vec![(0.0_f32, 0_usize); self.files.len()];
+        let mut best: Vec<(f32, usize)> = self.files.iter().map(|file| (0.0, home(file))).collect();
         for (entry, value) in self.all.iter().zip(fused) {
             if *value > best[entry.file].0 {
                 best[entry.file] = (*value, entry.block.place);
@@ -318,6 +318,13 @@ impl<'a> Ranker<'a> {
         }
         best.into_iter().map(|(_, place)| place).collect()
     }
+}
+
+/// The section for what is near to none: the text before the first heading where there is some,
+/// else the first section, so that no block stands above a file's title.
+fn home(file: &Candidate) -> usize {
+    let preamble = file.blocks.iter().any(|block| block.place == 0);
+    usize::from(!preamble && file.places.len() > 1)
 }
 
 fn block_texts(file: &Candidate) -> impl Iterator<Item = &str> {
