@@ -64,6 +64,8 @@ pub struct Ranked {
     pub score: f32,
     /// Index of its best section.
     pub place: usize,
+    /// Its globs or its folder name a file that the entry speaks of.
+    pub scoped: bool,
 }
 
 /// All candidates, best first.
@@ -160,9 +162,7 @@ impl<'a> Ranker<'a> {
         let mut all = Vec::new();
         for (file, candidate) in files.iter().enumerate() {
             for (number, block) in candidate.blocks.iter().enumerate() {
-                let own = directions
-                    .as_ref()
-                    .map_or_else(Vec::new, |directions| directions.without(&block.vector));
+                let own = own_part(directions.as_ref(), &block.vector);
                 all.push(Entry { file, number, block, own });
             }
         }
@@ -194,7 +194,12 @@ impl<'a> Ranker<'a> {
         let scores = softmax(&totals);
         let places = self.best_places(&signals.fused);
         let mut files: Vec<Ranked> = (0..self.files.len())
-            .map(|file| Ranked { file, score: scores[file], place: places[file] })
+            .map(|file| Ranked {
+                file,
+                score: scores[file],
+                place: places[file],
+                scoped: scope_bonus(&self.files[file], query) >= 1.0,
+            })
             .collect();
         files.sort_by(|one, other| {
             other.score.total_cmp(&one.score).then(one.file.cmp(&other.file))
@@ -233,10 +238,7 @@ impl<'a> Ranker<'a> {
 
     fn signals(&self, query: &Query) -> Signals {
         let (terms, query_runs) = (bag(&query.text), runs(&query.text));
-        let own = self
-            .directions
-            .as_ref()
-            .map_or_else(Vec::new, |directions| directions.without(&query.vector));
+        let own = own_part(self.directions.as_ref(), &query.vector);
         let lexical = self.block_words.scores(&terms);
         let near: Vec<f32> = self.all.iter().map(|entry| dot(&entry.own, &own).max(0.0)).collect();
         let mut fused = vec![0.0; self.all.len()];
@@ -308,9 +310,15 @@ impl<'a> Ranker<'a> {
         sums
     }
 
-    /// The section of each file with the nearest block.
+    /// The section of each file with the nearest block; without any near one, the first section
+    /// with text in it, else the first with a heading.
     fn best_places(&self, fused: &[f32]) -> Vec<usize> {
-        let mut best: Vec<(f32, usize)> = self.files.iter().map(|file| (0.0, home(file))).collect();
+        let first = |file: &Candidate| {
+            let used = file.blocks.first().map(|block| block.place);
+            used.unwrap_or_else(|| 1.min(file.places.len().saturating_sub(1)))
+        };
+        let mut best: Vec<(f32, usize)> =
+            self.files.iter().map(|file| (0.0, first(file))).collect();
         for (entry, value) in self.all.iter().zip(fused) {
             if *value > best[entry.file].0 {
                 best[entry.file] = (*value, entry.block.place);
@@ -320,11 +328,9 @@ impl<'a> Ranker<'a> {
     }
 }
 
-/// The section for what is near to none: the text before the first heading where there is some,
-/// else the first section, so that no block stands above a file's title.
-fn home(file: &Candidate) -> usize {
-    let preamble = file.blocks.iter().any(|block| block.place == 0);
-    usize::from(!preamble && file.places.len() > 1)
+/// A vector without what all share; as it is where there are too few to tell.
+fn own_part(directions: Option<&Directions>, vector: &[f32]) -> Vec<f32> {
+    directions.map_or_else(|| vector.to_vec(), |directions| directions.without(vector))
 }
 
 fn block_texts(file: &Candidate) -> impl Iterator<Item = &str> {

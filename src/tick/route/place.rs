@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::store::{StoredEntry, routes};
 use crate::targets::{self, Format, LineOp, Targets, discover, door, item_line, value_line};
 use lifecycle_phases::route::known::{Standing, standing};
-use lifecycle_phases::route::scope::{globs_match, named_files};
+use lifecycle_phases::route::scope::named_files;
 use lifecycle_phases::route::{Candidate, Query, Ranked, Ranker, Ranking, Verdict};
 use lifecycle_phases::{Phase, PlannedStep, Requirement, Route, RouteOp, Step};
 use std::collections::BTreeMap;
@@ -92,8 +92,7 @@ fn plan(
             steps.extend(step);
             continue;
         }
-        let spoken_of = |file: usize| globs_match(&candidates[file].globs, &query.files);
-        match choose(ctx, &ranking, loaded, &spoken_of) {
+        match choose(ctx, &ranking, loaded) {
             Ok(order) => steps.extend(write(ctx, &mut sheet, stored, &order, &ranking, candidates)),
             Err(why) => {
                 let text = format!(
@@ -121,13 +120,11 @@ fn query(ctx: &mut Context<'_>, stored: &StoredEntry) -> Result<Query> {
     Ok(Query { text: entry.text.clone(), files, vector })
 }
 
-/// The candidates in the order in which they are tried, or why there is none. `spoken_of` says
-/// whether the globs of a candidate match files that the entry speaks of.
+/// The candidates in the order in which they are tried, or why there is none.
 fn choose(
     ctx: &Context<'_>,
     ranking: &Ranking,
     loaded: &[Loaded],
-    spoken_of: &dyn Fn(usize) -> Option<bool>,
 ) -> Result<Vec<Ranked>, &'static str> {
     let route = &ctx.settings.route;
     let general = |ranked: &&Ranked| {
@@ -137,11 +134,7 @@ fn choose(
     let similarity =
         ctx.embedder().map_or(1.0, |embedder| embedder.descriptor().similarity(ranking.nearest));
     let verdict = match ranking.verdict(route.floor, route.margin) {
-        Verdict::Place(best)
-            if similarity < route.near
-                && !loaded[best.file].found.spec.general
-                && spoken_of(best.file) != Some(true) =>
-        {
+        Verdict::Place(best) if similarity < route.near && !welcomes(&best, loaded) => {
             Verdict::NoTarget
         }
         verdict => verdict,
@@ -168,6 +161,11 @@ fn choose(
         (true, Verdict::TooClose) => Err("several files are equally near"),
         (true, _) => Err("no file is near enough"),
     }
+}
+
+/// Whether a file takes an entry that is near to nothing in it.
+fn welcomes(ranked: &Ranked, loaded: &[Loaded]) -> bool {
+    ranked.scoped || loaded[ranked.file].found.spec.general
 }
 
 fn near(ranking: &Ranking, candidates: &[Candidate]) -> String {
