@@ -79,7 +79,7 @@ fn fresh_file(path: &Path, folder: &Path) -> io::Result<tempfile::NamedTempFile>
     let name = hash(path.file_name().unwrap_or_default().as_encoded_bytes());
     let prefix = format!(".lifecycle-{}", &name[..12]);
     match std::fs::remove_file(folder.join(format!("{prefix}.tmp"))) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => tempfile::Builder::new()
             .prefix(&prefix)
             .suffix(".tmp")
