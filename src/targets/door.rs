@@ -91,7 +91,7 @@ fn fresh_file(path: &Path, folder: &Path) -> io::Result<tempfile::NamedTempFile>
 /// Removes `path` if it still has `before`.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn remove(path: &Path, before: &str) -> io::Result<()> {
     expect(path, Some(before))?;
     fault::point("remove");
