@@ -14,6 +14,9 @@ use std::path::PathBuf;
 
 /// Options of `add-text`.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lifecycle add-text '# Runbook' --name runbook
+  lifecycle add-text - --name notes --tag howto < notes.md")]
 pub struct AddTextArgs {
     /// The text in Markdown, or `-` to read it from standard input
     text: String,
@@ -26,6 +29,9 @@ pub struct AddTextArgs {
 
 /// Options of `add-url`.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lifecycle add-url https://docs.example/guide
+  lifecycle add-url https://docs.example/guide --tag howto --project .")]
 pub struct AddUrlArgs {
     /// Addresses of public pages
     #[arg(required = true)]
@@ -36,6 +42,9 @@ pub struct AddUrlArgs {
 
 /// Options of `add-file`.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lifecycle add-file docs/runbook.md
+  lifecycle add-file README.md CONTRIBUTING.md --project .")]
 pub struct AddFileArgs {
     /// Markdown or text files
     #[arg(required = true)]
@@ -60,6 +69,9 @@ struct About {
 
 /// Options of `documents`.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lifecycle documents
+  lifecycle documents show 1a2b3c4d")]
 pub struct DocumentsArgs {
     #[command(subcommand)]
     command: Option<DocumentsCommand>,

@@ -2,7 +2,7 @@
 //!
 //! A document comes as text, from a file ([`confine`] says which files may be read) or from a URL
 //! ([`fetch`] says which may be asked, [`readable`] makes Markdown of a page). It is cut into pieces
-//! ([`chunk`]), stored in one transaction, and its pieces are embedded afterwards, so that no
+//! ([`mod@chunk`]), stored in one transaction, and its pieces are embedded afterwards, so that no
 //! transaction waits for a model; until then they are found by words. Secrets are taken out before
 //! anything is stored.
 

@@ -80,9 +80,8 @@ fn fit(at: &mut [Point]) {
     let (left, right) = span(at, |point| point.x);
     let (top, bottom) = span(at, |point| point.y);
     let side = (right - left).max(bottom - top).max(1e-6);
-    let scale = |value: f32, low: f32, high: f32| {
-        0.5 + 0.92 * (value - f32::midpoint(low, high)) / side
-    };
+    let scale =
+        |value: f32, low: f32, high: f32| 0.5 + 0.92 * (value - f32::midpoint(low, high)) / side;
     for point in at {
         *point = Point { x: scale(point.x, left, right), y: scale(point.y, top, bottom) };
     }

@@ -192,11 +192,12 @@ pub fn running_ticks(connection: &Connection) -> Result<Vec<TickRecord>> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// The newest tick that can be taken back: not itself an undo, and not undone.
+/// The newest tick that can be taken back: not itself an undo, not undone, and more than what
+/// somebody added by hand (that is undone by its number, or forgotten).
 pub fn latest_undoable(connection: &Connection) -> Result<Option<TickRecord>> {
     let sql = format!(
         "SELECT {TICK_COLUMNS} FROM tick
-         WHERE trigger <> 'undo' AND status IN ('done', 'incomplete')
+         WHERE trigger NOT IN ('undo', 'add') AND status IN ('done', 'incomplete')
            AND EXISTS (SELECT 1 FROM step WHERE tick = tick.id AND step.status = 'done')
          ORDER BY id DESC LIMIT 1"
     );

@@ -79,15 +79,19 @@ fn fresh_file(path: &Path, folder: &Path) -> io::Result<tempfile::NamedTempFile>
     let name = hash(path.file_name().unwrap_or_default().as_encoded_bytes());
     let prefix = format!(".lifecycle-{}", &name[..12]);
     match std::fs::remove_file(folder.join(format!("{prefix}.tmp"))) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => tempfile::Builder::new().prefix(&prefix).suffix(".tmp").rand_bytes(0).tempfile_in(folder),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => tempfile::Builder::new()
+            .prefix(&prefix)
+            .suffix(".tmp")
+            .rand_bytes(0)
+            .tempfile_in(folder),
     }
 }
 
 /// Removes `path` if it still has `before`.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn remove(path: &Path, before: &str) -> io::Result<()> {
     expect(path, Some(before))?;
     fault::point("remove");

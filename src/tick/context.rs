@@ -110,7 +110,11 @@ impl<'a> Context<'a> {
 
     /// Adds a note.
     pub fn note(&mut self, level: Level, phase: Phase, text: impl Into<String>) {
-        self.notes.push(Note { level, phase, text: text.into() });
+        let note = Note { level, phase, text: text.into() };
+        // A phase that runs twice in a tick says a thing once.
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
     }
 
     /// Notes that a phase failed, so that the others can go on. A failure of the store itself ends

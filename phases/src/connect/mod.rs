@@ -3,10 +3,10 @@
 //! *Ask*: the vector of each new entry's text, then its nearest neighbours by cosine. *Decide*
 //! ([`links::decide`]): `embed` steps and `link` steps.
 //!
-//! What "similar" means is more than a cosine ([`similarity`]): the lexical part tells the same
+//! What "similar" means is more than a cosine ([`mod@similarity`]): the lexical part tells the same
 //! fact from the same topic ([`lexical`]), records of a fixed form are compared by their subject
 //! alone ([`form`]), and near-identical entries that state different things are linked but marked
-//! ([`differing`]). All of it is a function of the two texts and their cosine, whatever else is
+//! ([`mod@differing`]). All of it is a function of the two texts and their cosine, whatever else is
 //! stored, so that the graph does not depend on the order of arrival.
 
 pub mod differing;

@@ -18,6 +18,7 @@ pub mod facts;
 pub mod gates;
 pub mod json;
 pub mod note;
+mod prepared;
 pub mod prompt;
 pub mod reply;
 pub mod schema;
@@ -25,10 +26,9 @@ pub mod sentences;
 pub mod values;
 pub mod words;
 
-pub use decide::{
-    Decision, Draft, Limits, Measures, Prepared, Rejection, decide, decide_extractive, prepare,
-};
+pub use decide::{Decision, Draft, Measures, Rejection, decide, decide_extractive};
 pub use note::Cluster;
+pub use prepared::{Limits, Prepared, prepare};
 pub use prompt::Question;
 pub use reply::{Reply, ReplyError};
 

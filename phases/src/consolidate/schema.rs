@@ -23,27 +23,32 @@ pub const KINDS: &[Kind] = &[
 /// the model write them: sources before text, text before title.
 pub fn schema(labels: &[String], strict: bool) -> Value {
     let kinds: Vec<&str> = KINDS.iter().map(|kind| kind.as_str()).collect();
+    let mut sources = json!({"items": {"enum": labels, "type": "string"}, "type": "array"});
+    if !strict {
+        // A small model under a grammar repeats list items until its budget is spent; strict
+        // servers do not take the keyword.
+        sources["maxItems"] = json!(labels.len());
+    }
     let entry = json!({
         "additionalProperties": false,
         "properties": {
             "kind": {"enum": kinds, "type": "string"},
-            "sources": {"items": {"enum": labels, "type": "string"}, "type": "array"},
+            "sources": sources,
             "text": {"type": "string"},
             "title": {"type": "string"}
         },
         "required": ["kind", "sources", "text", "title"],
         "type": "object"
     });
-    let required: &[&str] =
-        if strict { &["conflicts", "entries", "reason", "skip"] } else { &["entries"] };
+    let mut entries = json!({"items": entry, "type": "array"});
+    if !strict {
+        entries["maxItems"] = json!(labels.len());
+    }
+    let required: &[&str] = if strict { &["entries", "reason", "skip"] } else { &["entries"] };
     json!({
         "additionalProperties": false,
         "properties": {
-            "conflicts": {
-                "items": {"items": {"type": "string"}, "type": "array"},
-                "type": "array"
-            },
-            "entries": {"items": entry, "type": "array"},
+            "entries": entries,
             "reason": {"type": "string"},
             "skip": {"type": "boolean"}
         },

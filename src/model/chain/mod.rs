@@ -5,67 +5,24 @@
 //! the row closed. Requests of one round go out together, at most `max_in_flight`; all book-keeping
 //! happens between rounds on the caller's thread, so the ledger needs no lock.
 
+mod ask;
+mod known;
+mod request;
+
+use ask::missed;
+pub use ask::{Answer, Ask, Missed};
+use known::{Known, known_away, learn, nobody, over_budget, thinking_mode, wait_for_load};
+use request::{Request, outcome_of, send, wire_of};
+
 use super::failure::Failure;
 use super::http::Http;
-use super::ledger::{CallOutcome, CloseCall, Ledger, OpenCall, Purpose};
+use super::ledger::{CallOutcome, CloseCall, Ledger, OpenCall};
 use super::provider::{Provider, Thinking};
 use super::server::{self, Count, Server};
-use super::wire::{self, HttpReply, Usage, Wire};
+use super::wire::{self, HttpReply, Usage};
 use crate::config::ConsolidateSettings;
 use crate::error::Result;
-use serde_json::Value;
 use std::time::{Duration, Instant};
-
-/// What is asked.
-#[derive(Clone, Debug)]
-pub struct Ask {
-    /// What for.
-    pub purpose: Purpose,
-    /// Name of the cluster.
-    pub cluster: Option<String>,
-    /// Fixed rules.
-    pub rules: String,
-    /// What changes from call to call.
-    pub data: String,
-    /// Shape of the reply.
-    pub schema: Option<Value>,
-    /// The same for servers that want every property required.
-    pub strict_schema: Option<Value>,
-    /// Hash of the rules.
-    pub prompt_version: String,
-    /// Output budget (tokens) where it differs from the provider's.
-    pub max_tokens: Option<u32>,
-}
-
-/// An answer and how it came about.
-#[derive(Clone, Debug)]
-pub struct Answer {
-    /// The message text.
-    pub text: String,
-    /// The model as the reply names it, else as configured.
-    pub model: String,
-    /// The user's name for the provider.
-    pub provider: String,
-    /// Ledger id of the request that was answered.
-    pub call: i64,
-    /// Ids of all requests made for it.
-    pub calls: Vec<i64>,
-    /// Counts and times.
-    pub usage: Usage,
-    /// Providers that were passed over, and why.
-    pub fallbacks: Vec<String>,
-}
-
-/// No answer, and why.
-#[derive(Clone, Debug)]
-pub struct Missed {
-    /// The failure of the last provider that was tried.
-    pub failure: Failure,
-    /// Ids of all requests made for it.
-    pub calls: Vec<i64>,
-    /// Providers that were passed over, and why.
-    pub fallbacks: Vec<String>,
-}
 
 /// What an answer to one question came to.
 pub type Outcome = std::result::Result<Answer, Missed>;
@@ -89,17 +46,6 @@ pub struct Chain {
     http: Http,
     stop_after_timeouts: u32,
     world: World,
-}
-
-/// A provider and what was learnt about it.
-struct Known {
-    provider: Provider,
-    server: Option<Server>,
-    /// Why it is not asked again in this run.
-    away: Option<Failure>,
-    timeouts: u32,
-    schema: bool,
-    thinking: bool,
 }
 
 /// A question on its way along the chain.
@@ -550,123 +496,4 @@ impl Walk<'_> {
         self.max_tokens =
             self.ask.max_tokens.or(known.map(|known| known.provider.max_tokens)).unwrap_or(0);
     }
-}
-
-/// A request with its row.
-struct Request {
-    id: i64,
-    address: String,
-    body: Vec<u8>,
-    count: Count,
-    data: String,
-    server: Server,
-}
-
-fn send(
-    http: &Http,
-    provider: &Provider,
-    request: &Request,
-) -> (std::result::Result<HttpReply, Failure>, Duration) {
-    let started = Instant::now();
-    let reply = http.send(provider, &request.address, request.body.clone());
-    (reply, started.elapsed())
-}
-
-fn wire_of<'a>(ask: &'a Ask, known: &Known, server: &Server, max_tokens: u32) -> Wire<'a> {
-    Wire {
-        rules: &ask.rules,
-        data: &ask.data,
-        schema: ask.schema.as_ref().filter(|_| known.schema),
-        strict_schema: ask.strict_schema.as_ref().or(ask.schema.as_ref()),
-        max_tokens,
-        context: server.context,
-        thinking: known.thinking,
-    }
-}
-
-fn thinking_mode(known: &Known) -> String {
-    let mode = known.provider.thinking.as_str();
-    if known.thinking || known.provider.thinking == Thinking::Omit {
-        mode.to_string()
-    } else {
-        "refused".into()
-    }
-}
-
-fn outcome_of(result: &std::result::Result<wire::Parsed, Failure>) -> CallOutcome {
-    match result {
-        Ok(_) => CallOutcome::Answered,
-        Err(Failure::TimedOut(_)) => CallOutcome::TimedOut,
-        Err(Failure::Broken(_)) => CallOutcome::Unknown,
-        Err(_) => CallOutcome::Refused,
-    }
-}
-
-fn known_away(known: &mut Known, failure: &Failure) {
-    if failure.concerns_server() && !matches!(failure, Failure::Paused { .. }) {
-        known.away = Some(failure.clone());
-    }
-}
-
-fn nobody() -> Failure {
-    Failure::Unreachable { host: "no provider".into(), why: "none is configured".into() }
-}
-
-fn missed(failure: Failure) -> Missed {
-    Missed { failure, calls: Vec::new(), fallbacks: Vec::new() }
-}
-
-/// Learns about a server once in a run; waits for a model that is being loaded.
-fn learn(
-    http: &Http,
-    known: Option<&mut Known>,
-    world: &World,
-) -> std::result::Result<Server, Failure> {
-    let Some(known) = known else { return Err(nobody()) };
-    if known.server.is_none() {
-        let server = match server::learn(http, &known.provider) {
-            Err(Failure::Loading) if wait_for_load(http, known, world) => {
-                server::learn(http, &known.provider)
-            }
-            other => other,
-        }?;
-        known.server = Some(server);
-    }
-    known.server.ok_or_else(nobody)
-}
-
-/// Waits in steps until the server no longer says that it loads; `false` when the wait is over.
-fn wait_for_load(http: &Http, known: &Known, world: &World) -> bool {
-    const STEP: Duration = Duration::from_secs(1);
-    let mut waited = Duration::ZERO;
-    while waited < known.provider.load_wait {
-        (world.wait)(STEP);
-        waited += STEP;
-        match server::learn(http, &known.provider) {
-            Err(Failure::Loading) => {}
-            Ok(_) => return true,
-            Err(_) => return false,
-        }
-    }
-    false
-}
-
-/// The state "paused" of a provider whose budget is spent, decided before anything is sent.
-fn over_budget(provider: &Provider, ledger: &mut dyn Ledger, now: i64) -> Result<Option<Failure>> {
-    const MINUTE: i64 = 60_000;
-    const DAY: i64 = 86_400_000;
-    for (limit, span, name) in
-        [(provider.per_minute, MINUTE, "minute"), (provider.per_day, DAY, "day")]
-    {
-        if limit == 0 {
-            continue;
-        }
-        let (sent, oldest) = ledger.sent_since(&provider.name, now - span)?;
-        if sent >= limit {
-            let until = oldest.unwrap_or(now) + span;
-            let reason = format!("the budget of {limit} requests a {name} is spent");
-            return Ok(Some(Failure::Paused { until, reason }));
-        }
-    }
-    Ok(None)
 }
