@@ -27,3 +27,4 @@ mod retrieval;
 mod route;
 mod support;
 mod support_tests;
+mod tick;
