@@ -16,6 +16,7 @@ mod embed_pull;
 mod embed_serve;
 mod embed_server;
 mod everyday;
+mod examples;
 mod exchange;
 mod live;
 mod mcp;
