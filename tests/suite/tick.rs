@@ -148,6 +148,23 @@ fn what_came_in_from_a_conversation_survives_an_undo() {
     assert!(home.texts(&[]).contains(&"lanterns are lit at dusk".to_string()));
 }
 
+/// The runtime library would keep a device id and a queue of usage events there.
+#[test]
+fn the_runtime_library_leaves_nothing_in_the_home() {
+    let home = filled();
+    home.run(&["run"]).success();
+    assert!(home.database().exists());
+    assert!(!home.path().join("home/.cache").exists());
+}
+
+#[test]
+fn a_text_beyond_all_measure_is_refused_with_the_limit() {
+    let home = Home::new();
+    let outcome = home.run_with(&["add", "-"], "word ".repeat(60_000).as_bytes()).code(8);
+    assert!(outcome.err.contains("262144") && outcome.err.contains("add-file"), "{}", outcome.err);
+    assert!(home.texts(&[]).is_empty());
+}
+
 #[test]
 fn a_protected_entry_is_not_forgotten() {
     let home = filled();
