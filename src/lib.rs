@@ -18,6 +18,7 @@ pub mod log;
 pub mod mcp;
 pub mod model;
 pub mod paths;
+pub mod quiet;
 pub mod redact;
 pub mod report;
 pub mod review;

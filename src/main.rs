@@ -1,5 +1,6 @@
 //! The command `lifecycle`.
 
 fn main() -> std::process::ExitCode {
+    lifecycle::quiet::silence_runtime();
     lifecycle::cli::main()
 }

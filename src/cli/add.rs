@@ -56,6 +56,8 @@ struct Batch {
     bad: Vec<String>,
     redacted: Counts,
     redactor: Redactor,
+    /// Longest text of an entry.
+    max_bytes: usize,
 }
 
 /// Stores the notes and prints their ids.
@@ -81,7 +83,8 @@ pub fn run(session: &Session, args: &AddArgs) -> Result<ExitCode> {
 
 fn read(session: &Session, args: &AddArgs) -> Result<Batch> {
     let redactor = Redactor::new(&session.settings.redact.patterns)?;
-    let mut read = Batch { redactor, ..Batch::default() };
+    let max_bytes = session.settings.capture.max_entry_bytes;
+    let mut read = Batch { redactor, max_bytes, ..Batch::default() };
     let source = Source::new(Channel::Cli, Actor::User);
     let project = args.project.clone().unwrap_or_else(|| ".".into());
     if let Some(file) = &args.file {
@@ -114,6 +117,14 @@ impl Batch {
     fn take(&mut self, arrival: Arrival) -> Result<(), String> {
         if clean(&arrival.text).is_none() {
             return Err("the text is empty".to_string());
+        }
+        if arrival.text.len() > self.max_bytes {
+            return Err(format!(
+                "the text has {} bytes, an entry at most {} (capture.max_entry_bytes); \
+                 a longer text is a document: `lifecycle add-file`",
+                arrival.text.len(),
+                self.max_bytes
+            ));
         }
         let (text, counts) = self.redactor.redact(&arrival.text);
         self.redacted.add(&counts);

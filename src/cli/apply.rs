@@ -26,8 +26,10 @@ pub struct ApplyArgs {
 
 /// Applies the plan and prints the report.
 pub fn run(session: &Session, args: &ApplyArgs) -> Result<ExitCode> {
-    let text =
-        std::fs::read_to_string(&args.file).map_err(|error| Error::io(&args.file, &error))?;
+    let text = std::fs::read_to_string(&args.file).map_err(|error| {
+        Error::input(format!("{}: {error}", args.file.display()))
+            .hint("make a plan with `lifecycle run --dry-run --plan FILE`")
+    })?;
     let plan = serde_json::from_str(&text).map_err(|error| {
         Error::input(format!("{} is not a plan: {error}", args.file.display()))
             .hint("make one with `lifecycle run --dry-run --plan FILE`")

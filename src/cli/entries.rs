@@ -33,6 +33,12 @@ pub fn forget(session: &Session, args: &IdArgs) -> Result<ExitCode> {
         if !entry.state.is_active() {
             return Err(Error::refused(format!("entry {} is {} already", entry.id, entry.state)));
         }
+        if entry.protected {
+            return Err(Error::refused(format!("entry {} is protected", entry.id)).hint(format!(
+                "`lifecycle protect --off {}` takes the protection back",
+                entry.id
+            )));
+        }
         Ok(Step::SetState { entry: entry.id.clone(), from: entry.state, to: State::Expired })
     })
 }

@@ -54,7 +54,8 @@ pub fn run(session: &Session, args: &GraphArgs) -> Result<ExitCode> {
     let store = Store::open(&session.paths, &session.settings)?;
     let embedder = serving::open(store.reader(), &session.settings, &session.paths)?;
     let descriptor = embedder.descriptor().id();
-    let loaded = load_graph(store.reader(), &descriptor, args.project.as_deref())?;
+    let project = args.project.as_deref().map(crate::search::project_name);
+    let loaded = load_graph(store.reader(), &descriptor, project.as_deref())?;
     let grouping = group(&loaded.graph, cluster_settings(&session.settings));
     let picture = Picture::new(loaded, grouping);
     match args.format {

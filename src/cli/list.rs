@@ -4,6 +4,7 @@ use super::Session;
 use super::output::{one_line, print_json, print_text, short_id};
 use crate::clock::format_time;
 use crate::error::{Error, ExitCode, Result};
+use crate::search::project_name;
 use crate::store::{self, Filter, Store, StoredEntry};
 use clap::Args;
 use lifecycle_phases::{Kind, State};
@@ -40,7 +41,7 @@ pub fn run(session: &Session, args: &ListArgs) -> Result<ExitCode> {
 
 fn filter(args: &ListArgs) -> Result<Filter> {
     Ok(Filter {
-        project: args.project.clone(),
+        project: args.project.as_deref().map(project_name),
         kind: args.kind.as_deref().map(|word| known(word, Kind::parse, "kind")).transpose()?,
         state: args.state.as_deref().map(|word| known(word, State::parse, "state")).transpose()?,
         all: args.all,

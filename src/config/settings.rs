@@ -36,6 +36,7 @@ pub struct CaptureSettings {
     pub settle_seconds: u64,
     pub exclude: Vec<String>,
     pub max_line_bytes: usize,
+    pub max_entry_bytes: usize,
     pub session_entries: bool,
     pub marks: CaptureMarks,
 }

@@ -31,6 +31,9 @@ pub enum FileError {
     /// It was made with another model or by another version.
     #[error("it belongs to another model or version")]
     Foreign,
+    /// The store no longer has what it mirrors: an undo, or a restored copy of the store.
+    #[error("the store was changed under it, by an undo or a restored copy")]
+    Stale,
     /// It breaks off in the middle of a segment, or a sum does not fit.
     #[error("it is damaged")]
     Damaged,

@@ -57,7 +57,7 @@ impl ProjectIndex {
         let covered = graph.as_ref().map_or(0, Hnsw::covered);
         let (mirror, rows) = Mirror::open(path, &self.descriptor, self.dimensions, covered)?;
         if mirror.rows < covered || !(mirror.rows == 0 || is_current(&rows, mirror.last_row)) {
-            return Err(FileError::Foreign);
+            return Err(FileError::Stale);
         }
         self.index = match graph {
             Some(mut graph) => {

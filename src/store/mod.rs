@@ -111,6 +111,16 @@ impl Store {
         Ok(connection)
     }
 
+    /// An empty store that is nowhere on disk, for a dry run where no store exists yet.
+    pub fn in_memory() -> Result<Self> {
+        let mut connection = Connection::open_in_memory()?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        MIGRATIONS
+            .to_latest(&mut connection)
+            .map_err(|error| Error::new(ExitCode::Store, format!("migration failed: {error}")))?;
+        Ok(Self { connection, path: PathBuf::from(":memory:"), _scratch: None })
+    }
+
     /// A private copy with the same content, for a run that must not write.
     pub fn scratch(&self) -> Result<Self> {
         let size = std::fs::metadata(&self.path).map_or(0, |meta| meta.len());

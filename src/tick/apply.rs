@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::paths::Paths;
 use crate::report::Report;
 use crate::store::Store;
-use lifecycle_phases::{Phase, Plan, PlannedStep, Step};
+use lifecycle_phases::{EntryId, Phase, Plan, PlannedStep, Step};
 use rusqlite::Connection;
 use std::collections::BTreeSet;
 
@@ -31,6 +31,10 @@ pub fn apply(
         ))
         .hint("make it anew with `lifecycle run --dry-run --plan FILE`"));
     }
+    if let Some(n) = skip.iter().find(|n| !plan.steps.iter().any(|step| step.n == **n)) {
+        return Err(Error::input(format!("the plan has no step {n}"))
+            .hint("the report of the dry run numbers the steps"));
+    }
     let lock = TickLock::take(paths)?;
     let store = Store::open(paths, settings)?;
     let mut ctx = Context::new(store, settings, paths, clock, Mode::Live, "apply");
@@ -38,16 +42,55 @@ pub fn apply(
     let name = lifecycle_phases::entry::hex(serde_json::to_string(plan)?.as_bytes(), 32);
     let done = done_before(ctx.store.reader(), &name)?;
     ctx.plan = Some(name);
+    let left = left_out(plan, skip);
     let steps = plan
         .steps
         .iter()
-        .filter(|step| !skip.contains(&step.n) && !done.contains(&step.n))
+        .filter(|step| !left.contains(&step.n) && !done.contains(&step.n))
         .cloned();
     perform_in_order(&mut ctx, steps.collect())?;
-    say_what_was_left(&mut ctx, skip, &done);
+    say_what_was_left(&mut ctx, skip, left.len(), &done);
     let code = finish(&mut ctx)?;
     lock.mark_run(ctx.now());
     Ok(Run { report: Report::of(&ctx)?, plan: plan.clone(), code })
+}
+
+/// The steps to leave out: those asked for, and those that need an entry which only a left out step
+/// would have made.
+fn left_out(plan: &Plan, skip: &[usize]) -> BTreeSet<usize> {
+    let mut left: BTreeSet<usize> = skip.iter().copied().collect();
+    let mut missing: BTreeSet<&EntryId> = BTreeSet::new();
+    for planned in &plan.steps {
+        if needs(&planned.step).iter().any(|id| missing.contains(id)) {
+            left.insert(planned.n);
+        }
+        if left.contains(&planned.n) {
+            missing.extend(makes(&planned.step));
+        }
+    }
+    left
+}
+
+/// The entry that a step makes.
+fn makes(step: &Step) -> Option<&EntryId> {
+    match step {
+        Step::Admit { entry } => Some(&entry.id),
+        Step::Merge { proven, .. } => Some(&proven.id),
+        _ => None,
+    }
+}
+
+/// The entries that must exist before a step.
+fn needs(step: &Step) -> Vec<&EntryId> {
+    match step {
+        Step::Admit { .. } => Vec::new(),
+        Step::Link { link } | Step::Unlink { link } => vec![&link.a, &link.b],
+        Step::Merge { sources, replaces, .. } => {
+            sources.iter().chain(replaces).map(|standing| &standing.entry).collect()
+        }
+        Step::RejectCluster { members, .. } => members.iter().collect(),
+        other => other.entry().into_iter().collect(),
+    }
 }
 
 /// Performs steps in order; runs of route steps go to the file writer together.
@@ -77,11 +120,16 @@ fn done_before(connection: &Connection, plan: &str) -> Result<BTreeSet<usize>> {
     rows.map(|row| Ok(usize::try_from(row?).unwrap_or_default())).collect()
 }
 
-fn say_what_was_left(ctx: &mut Context<'_>, skip: &[usize], done: &BTreeSet<usize>) {
+fn say_what_was_left(ctx: &mut Context<'_>, skip: &[usize], left: usize, done: &BTreeSet<usize>) {
     let phase = Phase::Buffer;
     if !skip.is_empty() {
         let numbers: Vec<String> = skip.iter().map(ToString::to_string).collect();
-        ctx.note(Level::Info, phase, format!("left out as asked: step {}", numbers.join(", ")));
+        let more = match left - skip.iter().collect::<BTreeSet<_>>().len() {
+            0 => String::new(),
+            more => format!(", and {more} steps that need what it would have made"),
+        };
+        let text = format!("left out as asked: step {}{more}", numbers.join(", "));
+        ctx.note(Level::Info, phase, text);
     }
     if !done.is_empty() {
         ctx.note(Level::Info, phase, format!("{} steps had been applied before", done.len()));

@@ -35,7 +35,11 @@ pub struct Run {
 /// Runs a tick.
 pub fn run(settings: &Settings, paths: &Paths, clock: Clock, options: &RunOptions) -> Result<Run> {
     if options.dry_run {
-        let scratch = Store::open(paths, settings)?.scratch()?;
+        let scratch = if paths.database().exists() {
+            Store::open(paths, settings)?.scratch()?
+        } else {
+            Store::in_memory()?
+        };
         let mut ctx = Context::new(scratch, settings, paths, clock, Mode::DryRun, options.trigger);
         return tick(&mut ctx, options);
     }

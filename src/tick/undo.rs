@@ -45,7 +45,7 @@ fn target(ctx: &Context<'_>, id: Option<i64>) -> Result<TickRecord> {
 fn take_back(ctx: &mut Context<'_>, target: &TickRecord) -> Result<()> {
     super::run::undo_files(ctx, target.id)?;
     let mut records = store::steps_of(ctx.store.reader(), target.id)?;
-    records.retain(|record| record.status == "done");
+    records.retain(|record| record.status == "done" && is_taken_back(record, target));
     records.reverse();
     let inverses: Vec<PlannedStep> = records.iter().filter_map(inverse).collect();
     let wanted = inverses.len();
@@ -73,6 +73,13 @@ fn take_back(ctx: &mut Context<'_>, target: &TickRecord) -> Result<()> {
         ctx.note(Level::Failed, lifecycle_phases::Phase::Age, text);
     }
     Ok(())
+}
+
+/// What a tick took in from conversations stays when its decisions are undone, since nothing would
+/// bring it in again; what somebody added or imported leaves when that very tick is undone.
+fn is_taken_back(record: &StepRecord, target: &TickRecord) -> bool {
+    let came_in = matches!(record.planned.step, Step::Admit { .. } | Step::Recall { .. });
+    !came_in || !matches!(target.trigger.as_str(), "run" | "apply" | "hook" | "schedule")
 }
 
 fn inverse(record: &StepRecord) -> Option<PlannedStep> {

@@ -58,6 +58,10 @@ fn unanswered(ids: &[EntryId]) -> String {
 fn candidates(connection: &Connection, newer_entries: u64) -> Result<Vec<Candidate>> {
     let mut found = Vec::new();
     for project in projects(connection)? {
+        // An entry that is yet to be embedded may be what connects to another.
+        if has_pending(connection, project.as_deref())? {
+            continue;
+        }
         if let Some(line) = due_line(connection, project.as_deref(), newer_entries)? {
             found.extend(isolated(connection, project.as_deref(), line)?);
         }
@@ -70,6 +74,17 @@ fn projects(connection: &Connection) -> Result<Vec<Option<String>>> {
         connection.prepare_cached("SELECT DISTINCT project FROM entry WHERE state = 'buffered'")?;
     let rows = statement.query_map([], |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Whether entries of the project wait for a vector or for links; parked ones are not waited for.
+fn has_pending(connection: &Connection, project: Option<&str>) -> Result<bool> {
+    Ok(connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM entry WHERE project IS ?1 AND connected IS NULL
+                 AND state IN ('buffered', 'proven', 'routed') AND NOT EXISTS (
+                     SELECT 1 FROM embed_failure f WHERE f.entry = entry.seq AND f.parked))",
+        )?
+        .query_row([project], |row| row.get(0))?)
 }
 
 /// The key of the `newer_entries`-th newest entry of the project that people or tools brought in:

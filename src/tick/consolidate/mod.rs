@@ -209,7 +209,9 @@ impl Work {
     }
 
     fn missed(&mut self, ctx: &mut Context<'_>, due: &Due, missed: &Missed) -> Result<()> {
-        self.outcomes.fallbacks(&missed.fallbacks, extractive::NAME);
+        if self.extractive {
+            self.outcomes.fallbacks(&missed.fallbacks, extractive::NAME);
+        }
         self.without_model(ctx, due, Failed::from_failure(&missed.failure))
     }
 

@@ -63,8 +63,9 @@ pub fn expand(connection: &Connection, group: &[EntryId], links: &[Link]) -> Res
             cluster.replaces.push(stored.entry);
         }
     }
-    // A thought is the user's own and no fact: it stays as it is and goes into no file.
-    cluster.members.retain(|entry| entry.kind != Kind::Thought);
+    // A thought is the user's own and no fact, the record of a session is about the session: both
+    // stay as they are and go into no file.
+    cluster.members.retain(|entry| !matches!(entry.kind, Kind::Thought | Kind::Session));
     cluster.members.sort_by(|a, b| a.id.cmp(&b.id));
     cluster.members.dedup_by(|a, b| a.id == b.id);
     Ok(cluster)

@@ -1,6 +1,8 @@
 //! Behaviour cases, one module each, named after the case. A case that several parts share has a
 //! module for each part.
 
+mod case_01_write_lock_held;
+mod case_02_stale_lock;
 mod case_03_poison_note;
 mod case_04_same_text_ten_times;
 mod case_05_same_text_other_bytes;
@@ -22,18 +24,16 @@ mod case_18_useless_vectors;
 mod case_19_note_longer_than_the_model;
 mod case_20_broken_index;
 mod case_20_broken_index_search;
+mod case_21_broken_store;
 mod case_22_toml_keeps_its_looks;
 mod case_23_unreadable_config_stays;
 mod case_24_key_in_another_spelling;
 mod case_24_key_in_another_spelling_route;
-mod case_24_key_in_another_spelling_routed;
 mod case_25_settings_keep_foreign_hooks;
 mod case_26_no_empty_files;
 mod case_26_no_empty_files_route;
-mod case_26_no_empty_files_routed;
 mod case_27_switched_off_is_off;
 mod case_27_switched_off_is_off_route;
-mod case_27_switched_off_is_off_routed;
 mod case_28_file_that_is_full;
 mod case_29_taking_back;
 mod case_29_taking_back_uninstall;
@@ -49,10 +49,12 @@ mod case_37_does_not_watch_itself;
 mod case_38_own_words_come_back;
 mod case_39_nobody_called_the_hook;
 mod case_40_bare_environment;
+mod case_41_clock_jumps;
 mod case_42_zones_search;
 mod case_43_target_cannot_be_written;
 mod case_44_names_with_spaces;
 mod case_44_names_with_spaces_install;
+mod case_45_mass_expiry_brake;
 mod case_46_why_and_undo;
 mod case_47_quoted_injection_is_data;
 mod case_48_one_bad_project;
