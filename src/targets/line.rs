@@ -118,11 +118,14 @@ fn quote_words(text: &str, out: &mut String) {
             out.push('`');
             out.push_str(word);
             out.push('`');
+            before = word.chars().next_back();
+            rest = &rest[at + word.len()..];
         } else {
-            out.push_str(word);
+            // Only this sign is none of an import: another one may follow in the same word.
+            out.push('@');
+            before = Some('@');
+            rest = &rest[at + 1..];
         }
-        before = word.chars().next_back();
-        rest = &rest[at + word.len()..];
     }
     if out.ends_with('`') && rest.starts_with('`') {
         out.push(' ');
@@ -194,6 +197,7 @@ mod tests {
         );
         assert_eq!(item_line("in `@code` and a@b.example"), "in `@code` and a@b.example");
         assert_eq!(item_line("stray ` then @x"), "stray ' then `@x`");
+        assert_eq!(item_line("x@ab*@cd"), "x@ab*`@cd`");
     }
 
     #[test]
