@@ -18,8 +18,10 @@ pub enum Standing {
 
 /// Least share of a fact's words that a line must hold to state it.
 const STATES: f32 = 0.9;
-/// Least overlap of words (Jaccard) for two lines to speak of the same thing.
-const SAME_SUBJECT: f32 = 0.6;
+/// Least overlap of words (Jaccard) for a longer line to state a fact.
+const LEAST_OVERLAP: f32 = 0.6;
+/// Least overlap for two lines that differ in a value or a denial to speak of the same thing.
+const SAME_SUBJECT: f32 = 0.7;
 
 const DENIALS: &[&str] = &[
     "not", "never", "no", "without", "dont", "don't", "cannot", "can't", "avoid", "disable",
@@ -36,20 +38,38 @@ pub fn standing(fact: &str, line: &str) -> Standing {
         return Standing::States;
     }
     let (ours, theirs) = (Facts::of(&fact), Facts::of(&line));
-    let shared = ours.words.intersection(&theirs.words).count() as f32;
-    let all = ours.words.union(&theirs.words).count() as f32;
+    let (one, other) = (ours.distinct(), theirs.distinct());
+    let shared = one.intersection(&other).count() as f32;
+    let overlap = shared / (one.union(&other).count().max(1) as f32);
+    let count = ours.words.len() as f32;
     let same_values = ours.values == theirs.values && ours.denied == theirs.denied;
-    let holds = shared / (ours.words.len().max(1) as f32);
-    if same_values && ours.words.len() >= 3 && holds >= STATES && shared / all >= SAME_SUBJECT {
+    // The order counts: "A calls B" does not state that B calls A.
+    let in_order = in_common_order(&ours.words, &theirs.words) as f32;
+    if same_values && count >= 3.0 && in_order >= STATES * count && overlap >= LEAST_OVERLAP {
         return Standing::States;
     }
-    let overlap = shared / all.max(1.0);
+    // Words of its own on both sides make it another subject, however alike the rest is.
+    let one_subject = one.is_subset(&other) || other.is_subset(&one);
     let differs = ours.denied != theirs.denied
         || (!ours.values.is_empty() && !theirs.values.is_empty() && ours.values != theirs.values);
-    if ours.words.len() >= 2 && overlap >= SAME_SUBJECT && differs {
+    if count >= 2.0 && one_subject && overlap >= SAME_SUBJECT && differs {
         return Standing::Contradicts;
     }
     Standing::Other
+}
+
+/// Length of the longest common subsequence.
+fn in_common_order(one: &[String], other: &[String]) -> usize {
+    let mut row = vec![0; other.len() + 1];
+    for word in one {
+        let mut before = 0;
+        for (n, candidate) in other.iter().enumerate() {
+            let above = row[n + 1];
+            row[n + 1] = if word == candidate { before + 1 } else { above.max(row[n]) };
+            before = above;
+        }
+    }
+    row[other.len()]
 }
 
 /// Whether `line` is what an edit of `ours` may have become: half of the words are the same.
@@ -61,14 +81,18 @@ pub fn alike(ours: &str, line: &str) -> bool {
 }
 
 struct Facts {
-    /// Stemmed words without numbers and denials.
-    words: BTreeSet<String>,
+    /// Stemmed words in order, without numbers and denials.
+    words: Vec<String>,
     /// Numbers, versions, ports.
     values: BTreeSet<String>,
     denied: bool,
 }
 
 impl Facts {
+    fn distinct(&self) -> BTreeSet<&str> {
+        self.words.iter().map(String::as_str).collect()
+    }
+
     fn of(text: &str) -> Self {
         let is_value = |word: &str| word.chars().any(|ch| ch.is_ascii_digit());
         let raw: Vec<String> = text
@@ -105,6 +129,17 @@ mod tests {
         assert_eq!(standing(fact, "- Dev server: listens on port 5173"), Standing::States);
         assert_eq!(standing(fact, "- The dev server listens on port 3000"), Standing::Contradicts);
         assert_eq!(standing(fact, "- Run the tests with pnpm"), Standing::Other);
+    }
+
+    #[test]
+    fn another_subject_is_no_contradiction() {
+        let fact = "The routerPool splits the brokerSet on startup, limit 3485";
+        let other = "- The indexMap splits the routerPool on startup, limit 2323";
+        assert_eq!(standing(fact, other), Standing::Other);
+        assert_eq!(
+            standing("The api calls the worker directly", "- The worker calls the api directly"),
+            Standing::Other
+        );
     }
 
     #[test]

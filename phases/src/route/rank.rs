@@ -20,6 +20,9 @@ pub struct Block {
     pub text: String,
     /// Unit vector; empty when there is none.
     pub vector: Vec<f32>,
+    /// It stands in our own block: looked at for what is known already, but without a say in where
+    /// an entry goes, so that writing one line never changes the place of the next.
+    pub ours: bool,
 }
 
 /// A section of a file.
@@ -75,7 +78,7 @@ pub struct Ranking {
     pub files: Vec<Ranked>,
     /// Cosine of the nearest block of all; 0 without vectors.
     pub nearest: f32,
-    /// The blocks nearest by vector and by words, as (file, block of the file).
+    /// The blocks nearest by vector and by words, and all of ours, as (file, block of the file).
     pub blocks: Vec<(usize, usize)>,
 }
 
@@ -154,14 +157,13 @@ impl<'a> Ranker<'a> {
     /// Indexes `files`.
     pub fn new(files: &'a [Candidate]) -> Self {
         let directions = {
-            let vectors =
-                files.iter().flat_map(|file| &file.blocks).map(|block| block.vector.as_slice());
+            let vectors = files.iter().flat_map(users).map(|block| block.vector.as_slice());
             let vectors: Vec<&[f32]> = vectors.filter(|vector| !vector.is_empty()).collect();
             Directions::of(&vectors)
         };
         let mut all = Vec::new();
         for (file, candidate) in files.iter().enumerate() {
-            for (number, block) in candidate.blocks.iter().enumerate() {
+            for (number, block) in candidate.blocks.iter().enumerate().filter(|(_, b)| !b.ours) {
                 let own = own_part(directions.as_ref(), &block.vector);
                 all.push(Entry { file, number, block, own });
             }
@@ -175,7 +177,7 @@ impl<'a> Ranker<'a> {
             block_runs: Bm25::new(blocks().map(|text| runs(&text)), Shape::SHORT),
             styles: files.iter().map(|file| Style::of(block_texts(file))).collect(),
             average: Style::of(files.iter().flat_map(block_texts)),
-            centres: files.iter().map(|file| centre(file.blocks.iter())).collect(),
+            centres: files.iter().map(|file| centre(users(file))).collect(),
             sections: section_centres(files),
             plain_words: OnceCell::new(),
             files,
@@ -206,6 +208,10 @@ impl<'a> Ranker<'a> {
         });
         let mut blocks = self.top(&signals.cosines);
         blocks.extend(self.top(&signals.lexical));
+        blocks.extend(self.files.iter().enumerate().flat_map(|(file, candidate)| {
+            let ours = candidate.blocks.iter().enumerate().filter(|(_, block)| block.ours);
+            ours.map(move |(number, _)| (file, number))
+        }));
         Ranking { files, nearest: signals.cosines.iter().copied().fold(0.0, f32::max), blocks }
     }
 
@@ -314,7 +320,7 @@ impl<'a> Ranker<'a> {
     /// with text in it, else the first with a heading.
     fn best_places(&self, fused: &[f32]) -> Vec<usize> {
         let first = |file: &Candidate| {
-            let used = file.blocks.first().map(|block| block.place);
+            let used = users(file).next().map(|block| block.place);
             used.unwrap_or_else(|| 1.min(file.places.len().saturating_sub(1)))
         };
         let mut best: Vec<(f32, usize)> =
@@ -333,8 +339,13 @@ fn own_part(directions: Option<&Directions>, vector: &[f32]) -> Vec<f32> {
     directions.map_or_else(|| vector.to_vec(), |directions| directions.without(vector))
 }
 
+/// The blocks that are the user's own.
+fn users(file: &Candidate) -> impl Iterator<Item = &Block> {
+    file.blocks.iter().filter(|block| !block.ours)
+}
+
 fn block_texts(file: &Candidate) -> impl Iterator<Item = &str> {
-    file.blocks.iter().map(|block| block.text.as_str())
+    users(file).map(|block| block.text.as_str())
 }
 
 fn whole_text(file: &Candidate) -> String {
@@ -362,7 +373,7 @@ fn section_centres(files: &[Candidate]) -> Vec<(usize, Vec<f32>)> {
     let mut centres = Vec::new();
     for (file, candidate) in files.iter().enumerate() {
         let mut of_place: BTreeMap<usize, Vec<&Block>> = BTreeMap::new();
-        for block in &candidate.blocks {
+        for block in users(candidate) {
             of_place.entry(block.place).or_default().push(block);
         }
         centres.extend(of_place.into_values().map(|blocks| (file, centre(blocks.into_iter()))));

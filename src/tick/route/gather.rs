@@ -74,11 +74,12 @@ pub fn candidate(
         }
         let place = candidate.places.len();
         for (offset, text) in blocks(&section.body) {
-            candidate.blocks.push(Block { place, text, vector: Vec::new() });
+            candidate.blocks.push(Block { place, text, ..Block::default() });
             lines.push(section.first_line + offset);
         }
         for item in section.items {
-            candidate.blocks.push(Block { place, text: item.text, vector: Vec::new() });
+            let ours = format == Format::Markdown;
+            candidate.blocks.push(Block { place, text: item.text, ours, ..Block::default() });
             lines.push(item.line);
         }
         candidate.places.push(Place { path: section.path });

@@ -5,7 +5,7 @@ use crate::embed::{CHUNK, Embedder, Role};
 use crate::error::Result;
 use crate::targets::Format;
 use lifecycle_phases::route::scope::named_files;
-use lifecycle_phases::route::{Candidate, Place, Query, Ranker, Ranking, blocks};
+use lifecycle_phases::route::{Block, Candidate, Place, Query, Ranker, Ranking, blocks};
 use std::collections::HashMap;
 
 /// The ranking of one text, and those of the baselines as lists of paths.
@@ -56,7 +56,7 @@ fn take_apart(path: &str, text: &str) -> Candidate {
             places: vec![Place::default()],
             blocks: blocks(text)
                 .into_iter()
-                .map(|(_, text)| lifecycle_phases::route::Block { place: 0, text, vector: vec![] })
+                .map(|(_, text)| Block { text, ..Block::default() })
                 .collect(),
             ..Candidate::default()
         },

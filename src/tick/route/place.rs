@@ -6,7 +6,7 @@ use super::{confinement, is_wide, short, strength};
 use crate::capture::project::OPT_OUT;
 use crate::embed::{Role, embed_one};
 use crate::error::Result;
-use crate::store::{StoredEntry, routes};
+use crate::store::{self, StoredEntry, routes};
 use crate::targets::{self, Format, LineOp, Targets, discover, door, item_line, value_line};
 use lifecycle_phases::route::known::{Standing, standing};
 use lifecycle_phases::route::scope::named_files;
@@ -201,7 +201,7 @@ fn known(
                     known_step(stored, target, section, text, line_number, ranking, candidates);
                 return Some(vec![step]);
             }
-            Standing::Contradicts if is_ours(ctx, target, text) => {
+            Standing::Contradicts if is_older_of_ours(ctx, stored, target, text) => {
                 return Some(vec![replace_step(stored, target, candidate, *block, ranking)]);
             }
             Standing::Contradicts => {
@@ -223,10 +223,13 @@ fn known(
     Some(Vec::new())
 }
 
-/// Whether a line of a file is one that we wrote.
-fn is_ours(ctx: &Context<'_>, target: &Loaded, line: &str) -> bool {
-    let rows = routes::of_path(ctx.store.reader(), &target.path.to_string_lossy());
-    rows.is_ok_and(|rows| rows.iter().any(|row| row.status == "written" && row.line == line))
+/// Whether a line of a file is one that we wrote, for an entry that is not newer than `stored`.
+fn is_older_of_ours(ctx: &Context<'_>, stored: &StoredEntry, target: &Loaded, line: &str) -> bool {
+    let reader = ctx.store.reader();
+    let rows = routes::of_path(reader, &target.path.to_string_lossy()).unwrap_or_default();
+    let row = rows.iter().find(|row| row.status == "written" && row.line == line);
+    let old = row.and_then(|row| store::entry_by_id(reader, &row.entry).ok().flatten());
+    old.is_some_and(|old| (old.entry.created, old.seq) < (stored.entry.created, stored.seq))
 }
 
 /// The entry says of the same thing something else than an older line of ours.
