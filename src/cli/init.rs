@@ -102,7 +102,12 @@ fn hook_edits(session: &Session, edits: &mut Vec<Edit>, said: &mut Vec<String>) 
     for assistant in Assistant::ALL {
         if assistant.is_here(home) {
             said.push(format!("found {}: {}", assistant.name(), assistant.folder(home).display()));
-            edits.push(install::hooks_edit(*assistant, home, &program)?);
+            edits.push(install::hooks_edit(
+                *assistant,
+                home,
+                &program,
+                session.settings.brief.on_prompt,
+            )?);
         }
     }
     if said.is_empty() {
@@ -266,7 +271,7 @@ pub fn install_hooks(session: &Session, args: &HooksArgs) -> Result<ExitCode> {
     let program = program()?;
     let edits = assistants
         .into_iter()
-        .map(|assistant| install::hooks_edit(assistant, home, &program))
+        .map(|assistant| install::hooks_edit(assistant, home, &program, session.settings.brief.on_prompt))
         .collect::<Result<Vec<_>>>()?;
     apply(session, edits, args.dry_run, false)
 }

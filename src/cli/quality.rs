@@ -55,9 +55,13 @@ fn table(lines: &[Quality], last: u32) -> String {
         "reasons"
     );
     for line in lines {
+        let model = match line.purpose.as_str() {
+            "merge" => line.model.clone(),
+            purpose => format!("{} ({purpose})", line.model),
+        };
         let name = match &line.day {
-            Some(day) => format!("{day} {}", line.model),
-            None => line.model.clone(),
+            Some(day) => format!("{day} {model}"),
+            None => model,
         };
         out.push_str(&format!(
             "{name:28} {:>7} {:>8} {:>8} {:>5} {:>5} {:>10} {:>8} {:>11} {:>9} {:>7} {:>8} {:>6} {:>7}\n",

@@ -1,5 +1,6 @@
 //! What the glue of a phase works with, and the one door through which steps are performed.
 
+use super::doors::{Door, Doors};
 use super::notes::{Level, Note};
 use crate::clock::Clock;
 use crate::config::Settings;
@@ -7,7 +8,7 @@ use crate::embed::Embedder;
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
 use crate::store::{self, Store};
-use lifecycle_phases::{Phase, PlannedStep, Step};
+use lifecycle_phases::{Phase, PlannedReceipt, PlannedStep, Receipt, Step};
 use rusqlite::Transaction;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -52,6 +53,10 @@ pub struct Context<'a> {
     pub notes: Vec<Note>,
     /// Every step performed so far, in order: the plan.
     pub performed: Vec<PlannedStep>,
+    /// What was noted down with them.
+    pub receipts: Vec<PlannedReceipt>,
+    /// Where secrets are taken out.
+    pub doors: Doors,
     /// Opened at the first need; loads its model at the first text.
     embedder: OnceCell<Arc<dyn Embedder>>,
     /// Number of the next step that has none yet.
@@ -86,6 +91,8 @@ impl<'a> Context<'a> {
             originals: BTreeMap::new(),
             notes: Vec::new(),
             performed: Vec::new(),
+            receipts: Vec::new(),
+            doors: Doors::new(&settings.redact),
             embedder: OnceCell::new(),
             next_n: 1,
             failure: None,
@@ -104,7 +111,12 @@ impl<'a> Context<'a> {
             return Ok(Arc::clone(embedder));
         }
         let embedder: Arc<dyn Embedder> =
-            super::serving::open(self.store.reader(), self.settings, self.paths)?;
+            super::serving::open_with(
+                self.store.reader(),
+                self.settings,
+                self.paths,
+                self.doors.clone(),
+            )?;
         Ok(Arc::clone(self.embedder.get_or_init(|| embedder)))
     }
 
@@ -151,6 +163,38 @@ impl<'a> Context<'a> {
         self.perform_with(steps, |_| Ok(()))
     }
 
+    /// As [`Context::perform`], with `receipts` in the same transaction. They become part of the
+    /// plan, so that `apply` notes the same.
+    pub fn perform_noting(
+        &mut self,
+        steps: Vec<PlannedStep>,
+        receipts: Vec<Receipt>,
+    ) -> Result<()> {
+        let before = self.performed.len();
+        let now = self.now();
+        self.perform_with(steps, |tx| {
+            receipts.iter().try_for_each(|receipt| store::put_receipt(tx, receipt, now))
+        })?;
+        let done = &self.performed[before..];
+        let planned: Vec<PlannedReceipt> =
+            receipts.into_iter().map(|receipt| needing(receipt, done)).collect();
+        self.receipts.extend(planned);
+        Ok(())
+    }
+
+    /// Says of each door what was taken out there.
+    pub fn note_redactions(&mut self) {
+        for (door, counts) in self.doors.take() {
+            let phase = match door {
+                Door::Store => Phase::Buffer,
+                Door::Embedding => Phase::Connect,
+                Door::Model => Phase::Consolidate,
+                Door::File => Phase::Route,
+            };
+            self.note(Level::Info, phase, format!("redacted before {door}: {counts}"));
+        }
+    }
+
     /// As [`Context::perform`], with `extra` in the same transaction after the steps on the store
     /// (a cursor that must never be ahead of the entries it stands for). `extra` runs even where
     /// `steps` is empty.
@@ -191,6 +235,19 @@ impl Context<'_> {
             self.next_n = self.next_n.max(step.n) + 1;
         }
     }
+}
+
+/// A receipt with the steps that it accounts for: sightings hold where the steps on their own entry
+/// were done, everything else where all were.
+fn needing(receipt: Receipt, done: &[PlannedStep]) -> PlannedReceipt {
+    let concerns = |step: &&PlannedStep| match &receipt {
+        Receipt::Sightings { sightings } => {
+            sightings.iter().any(|sighting| step.step.entry() == Some(&sighting.entry))
+        }
+        _ => true,
+    };
+    let steps = done.iter().filter(concerns).map(|step| step.n).collect();
+    PlannedReceipt { steps, receipt }
 }
 
 fn perform_one(

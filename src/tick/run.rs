@@ -1,6 +1,6 @@
 //! One tick from lock to report.
 
-use super::{Context, Level, Mode, Note, TickLock, age, buffer, connect, consolidate, route};
+use super::{Context, Level, Mode, Note, TickLock, age, buffer, connect, consolidate, observe, route};
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
@@ -67,13 +67,16 @@ fn tick(ctx: &mut Context<'_>, options: &RunOptions) -> Result<Run> {
         }
     }
     let code = finish(ctx)?;
-    let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
+    let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone(), receipts: ctx.receipts.clone() };
     Ok(Run { report: Report::of(ctx)?, plan, code })
 }
 
 fn run_phase(ctx: &mut Context<'_>, phase: Phase, options: &RunOptions) -> Result<()> {
     match phase {
-        Phase::Buffer => buffer::run(ctx),
+        Phase::Buffer => {
+            buffer::run(ctx)?;
+            observe::run(ctx)
+        }
         Phase::Connect => connect::run(ctx),
         Phase::Consolidate => {
             consolidate::run(ctx)?;
@@ -101,12 +104,13 @@ pub fn by_hand(
     ctx.perform(steps)?;
     let code = finish(&mut ctx)?;
     lock.mark_run(ctx.now());
-    let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
+    let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone(), receipts: ctx.receipts.clone() };
     Ok(Run { report: Report::of(&ctx)?, plan, code })
 }
 
 /// Closes the tick's row, where one was needed, and says how the command ends.
 pub(super) fn finish(ctx: &mut Context<'_>) -> Result<ExitCode> {
+    ctx.note_redactions();
     let failed = ctx.notes.iter().any(|note| note.level == Level::Failed);
     if let Some(id) = ctx.tick {
         let status = if failed { TickStatus::Incomplete } else { TickStatus::Done };
