@@ -128,6 +128,9 @@ mod tests {
         assert_eq!(third(Kind::Thought), ["recall"]);
         assert_eq!(third(Kind::Sensitive), ["recall"]);
         let never = Limits { promote: 0, ..LIMITS };
-        assert_eq!(names(&decide(&[shown("s", 0.9)], &[known(9, Kind::Insight)], never)), ["recall"]);
+        assert_eq!(
+            names(&decide(&[shown("s", 0.9)], &[known(9, Kind::Insight)], never)),
+            ["recall"]
+        );
     }
 }

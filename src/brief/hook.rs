@@ -55,7 +55,8 @@ pub fn within_limit(
     let (paths, occasion) = (paths.clone(), occasion.clone());
     std::thread::Builder::new()
         .spawn(move || {
-            let Ok(settings) = Layers::load(&paths, &[]).and_then(|layers| layers.settings()) else {
+            let Ok(settings) = Layers::load(&paths, &[]).and_then(|layers| layers.settings())
+            else {
                 return;
             };
             let _ = limit.send(Duration::from_millis(settings.brief.limit_ms));

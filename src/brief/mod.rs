@@ -212,7 +212,8 @@ fn near(connection: &Connection, entries: &[StoredEntry], matched: &[f64]) -> Re
     let mut best: Vec<usize> = (0..entries.len()).filter(|&at| matched[at] >= 0.3).collect();
     best.sort_by(|a, b| matched[*b].total_cmp(&matched[*a]));
     best.truncate(SEEDS);
-    let Some(descriptor) = store::common_descriptor(connection)?.filter(|_| !best.is_empty()) else {
+    let Some(descriptor) = store::common_descriptor(connection)?.filter(|_| !best.is_empty())
+    else {
         return Ok(nothing);
     };
     let vector = |at: usize| -> Result<Option<Vec<f32>>> {

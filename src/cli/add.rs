@@ -67,8 +67,7 @@ struct Batch {
 pub fn run(session: &Session, args: &AddArgs) -> Result<ExitCode> {
     let read = read(session, args)?;
     let entries: Vec<Entry> = read.arrivals.iter().filter_map(entry_of).collect();
-    let known =
-        if read.arrivals.is_empty() { Vec::new() } else { store(session, &read.arrivals)? };
+    let known = if read.arrivals.is_empty() { Vec::new() } else { store(session, &read.arrivals)? };
     say(session, &read, &entries, &known)?;
     match read.bad.first() {
         None => Ok(ExitCode::Success),

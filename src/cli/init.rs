@@ -271,7 +271,9 @@ pub fn install_hooks(session: &Session, args: &HooksArgs) -> Result<ExitCode> {
     let program = program()?;
     let edits = assistants
         .into_iter()
-        .map(|assistant| install::hooks_edit(assistant, home, &program, session.settings.brief.on_prompt))
+        .map(|assistant| {
+            install::hooks_edit(assistant, home, &program, session.settings.brief.on_prompt)
+        })
         .collect::<Result<Vec<_>>>()?;
     apply(session, edits, args.dry_run, false)
 }

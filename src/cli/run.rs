@@ -73,7 +73,9 @@ pub fn run(session: &Session, args: &RunArgs) -> Result<ExitCode> {
     }
     let run = match tick::run(&settings, &session.paths, session.clock, &options) {
         // Somebody else runs the tick that was due.
-        Err(error) if args.detached && error.code == ExitCode::Busy => return Ok(ExitCode::Success),
+        Err(error) if args.detached && error.code == ExitCode::Busy => {
+            return Ok(ExitCode::Success);
+        }
         run => run?,
     };
     drop(single);

@@ -9,12 +9,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// The file cannot be read, does not parse, or has another shape; it is left alone.
-pub fn hooks_edit(
-    assistant: Assistant,
-    home: &Path,
-    program: &str,
-    prompts: bool,
-) -> Result<Edit> {
+pub fn hooks_edit(assistant: Assistant, home: &Path, program: &str, prompts: bool) -> Result<Edit> {
     let path = file(assistant, home)?;
     let place = Place::File(path.clone());
     let before = read(&place)?;

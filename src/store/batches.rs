@@ -70,8 +70,9 @@ pub fn leases(connection: &Connection) -> Result<Vec<Lease>> {
         "SELECT key, coalesce(lease_pid, 0), coalesce(lease_until, 0) FROM batch
          WHERE state = 'leased' ORDER BY key",
     )?;
-    let rows = statement
-        .query_map([], |row| Ok(Lease { key: row.get(0)?, pid: row.get(1)?, until: row.get(2)? }))?;
+    let rows = statement.query_map([], |row| {
+        Ok(Lease { key: row.get(0)?, pid: row.get(1)?, until: row.get(2)? })
+    })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

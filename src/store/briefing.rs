@@ -22,8 +22,9 @@ pub fn briefing_candidates(
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut found = Vec::new();
     for condition in parts {
-        let sql =
-            format!("SELECT {COLUMNS} FROM entry WHERE {condition} ORDER BY seq DESC LIMIT {limit}");
+        let sql = format!(
+            "SELECT {COLUMNS} FROM entry WHERE {condition} ORDER BY seq DESC LIMIT {limit}"
+        );
         let mut statement = connection.prepare_cached(&sql)?;
         let count = statement.parameter_count();
         let values = params![project];

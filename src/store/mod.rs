@@ -32,7 +32,8 @@ pub use calls::{
     pause, sent_since, set_pause,
 };
 pub use clusters::{
-    ClusterRow, QualityRow, all_titles, cluster, clusters, forget_cluster, insert_quality, set_asked, titles,
+    ClusterRow, QualityRow, all_titles, cluster, clusters, forget_cluster, insert_quality,
+    set_asked, titles,
 };
 pub use descriptors::{
     PlacedVector, Unembedded, ahead_of, count_failure, descriptors, dimensions, lacking,

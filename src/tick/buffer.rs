@@ -17,9 +17,7 @@ use crate::capture::scan;
 use crate::error::Result;
 use crate::store::{self, Store, TickStatus, conversations};
 use lifecycle_phases::buffer::{self, Arrival, Outcome};
-use lifecycle_phases::{
-    Actor, Channel, EntryId, Phase, PlannedReceipt, Receipt, recall,
-};
+use lifecycle_phases::{Actor, Channel, EntryId, Phase, PlannedReceipt, Receipt, recall};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -130,8 +128,7 @@ fn take_recalls(ctx: &mut Context<'_>, waiting: &[Waiting]) -> Result<()> {
         return Ok(());
     }
     let brief = &ctx.settings.brief;
-    let limits =
-        recall::Limits { least_score: brief.least_score, promote: brief.promote_recalls };
+    let limits = recall::Limits { least_score: brief.least_score, promote: brief.promote_recalls };
     let known = conversations::known(ctx.store.reader(), &recall::ask(&recalled))?;
     let before = ctx.performed.len();
     perform(ctx, recall::decide(&recalled, &known, limits), Vec::new())?;

@@ -110,13 +110,12 @@ impl<'a> Context<'a> {
         if let Some(embedder) = self.embedder.get() {
             return Ok(Arc::clone(embedder));
         }
-        let embedder: Arc<dyn Embedder> =
-            super::serving::open_with(
-                self.store.reader(),
-                self.settings,
-                self.paths,
-                self.doors.clone(),
-            )?;
+        let embedder: Arc<dyn Embedder> = super::serving::open_with(
+            self.store.reader(),
+            self.settings,
+            self.paths,
+            self.doors.clone(),
+        )?;
         Ok(Arc::clone(self.embedder.get_or_init(|| embedder)))
     }
 

@@ -1,6 +1,8 @@
 //! One tick from lock to report.
 
-use super::{Context, Level, Mode, Note, TickLock, age, buffer, connect, consolidate, observe, route};
+use super::{
+    Context, Level, Mode, Note, TickLock, age, buffer, connect, consolidate, observe, route,
+};
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
@@ -67,7 +69,13 @@ fn tick(ctx: &mut Context<'_>, options: &RunOptions) -> Result<Run> {
         }
     }
     let code = finish(ctx)?;
-    let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone(), receipts: ctx.receipts.clone() };
+    let plan = Plan {
+        version: Plan::VERSION,
+        now: ctx.now(),
+        base,
+        steps: ctx.performed.clone(),
+        receipts: ctx.receipts.clone(),
+    };
     Ok(Run { report: Report::of(ctx)?, plan, code })
 }
 
@@ -104,7 +112,13 @@ pub fn by_hand(
     ctx.perform(steps)?;
     let code = finish(&mut ctx)?;
     lock.mark_run(ctx.now());
-    let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone(), receipts: ctx.receipts.clone() };
+    let plan = Plan {
+        version: Plan::VERSION,
+        now: ctx.now(),
+        base,
+        steps: ctx.performed.clone(),
+        receipts: ctx.receipts.clone(),
+    };
     Ok(Run { report: Report::of(&ctx)?, plan, code })
 }
 

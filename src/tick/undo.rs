@@ -24,7 +24,13 @@ pub fn undo(settings: &Settings, paths: &Paths, clock: Clock, id: Option<i64>) -
     take_back(&mut ctx, &target)?;
     let code = finish(&mut ctx)?;
     lock.mark_run(ctx.now());
-    let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone(), receipts: ctx.receipts.clone() };
+    let plan = Plan {
+        version: Plan::VERSION,
+        now: ctx.now(),
+        base,
+        steps: ctx.performed.clone(),
+        receipts: ctx.receipts.clone(),
+    };
     Ok(Run { report: Report::of(&ctx)?, plan, code })
 }
 

@@ -37,7 +37,13 @@ pub fn withdraw_all(settings: &Settings, paths: &Paths, clock: Clock) -> Result<
     }
     let code = finish(&mut ctx)?;
     lock.mark_run(ctx.now());
-    let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone(), receipts: ctx.receipts.clone() };
+    let plan = Plan {
+        version: Plan::VERSION,
+        now: ctx.now(),
+        base,
+        steps: ctx.performed.clone(),
+        receipts: ctx.receipts.clone(),
+    };
     Ok(Run { report: Report::of(&ctx)?, plan, code })
 }
 

@@ -4,6 +4,7 @@
 #![allow(missing_docs)]
 
 mod architecture;
+mod brief;
 mod capture;
 mod cases;
 mod connect;
@@ -18,10 +19,12 @@ mod embed_server;
 mod everyday;
 mod examples;
 mod exchange;
+mod hooks;
 mod live;
 mod mcp;
 mod model;
 mod model_storm;
+mod observe;
 mod redaction;
 mod report_page;
 mod retrieval;

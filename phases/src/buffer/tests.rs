@@ -97,7 +97,10 @@ fn an_explicit_decision_outweighs_an_earlier_mention() {
 fn who_is_more_trustworthy_attests_and_a_tool_takes_nothing_away() {
     let by = |actor: Actor, conversation: &str| {
         let mut arrival = said("Never rebase main.", Some(conversation), 3);
-        arrival.source = Source { conversation: arrival.source.conversation, ..Source::new(Channel::Hook, actor) };
+        arrival.source = Source {
+            conversation: arrival.source.conversation,
+            ..Source::new(Channel::Hook, actor)
+        };
         arrival
     };
     let page = |conversation: &str| {

@@ -24,13 +24,64 @@ const REPEATED: f64 = 0.8;
 /// What users do in conversations; everything else that "the user" is said to have done was done
 /// by the assistant or a tool.
 const SAYING: &[&str] = &[
-    "ask", "asks", "asked", "want", "wants", "wanted", "request", "requests", "requested", "say",
-    "says", "said", "decide", "decides", "decided", "prefer", "prefers", "preferred", "state",
-    "states", "stated", "report", "reports", "reported", "need", "needs", "needed", "confirm",
-    "confirms", "confirmed", "choose", "chose", "reject", "rejected", "tell", "told", "insist",
-    "insists", "insisted", "is", "has", "should", "must", "can", "demande", "veut", "souhaite",
-    "précise", "décide", "préfère", "bittet", "will", "möchte", "sagt", "fragt", "bevorzugt",
-    "verlangt", "entscheidet",
+    "ask",
+    "asks",
+    "asked",
+    "want",
+    "wants",
+    "wanted",
+    "request",
+    "requests",
+    "requested",
+    "say",
+    "says",
+    "said",
+    "decide",
+    "decides",
+    "decided",
+    "prefer",
+    "prefers",
+    "preferred",
+    "state",
+    "states",
+    "stated",
+    "report",
+    "reports",
+    "reported",
+    "need",
+    "needs",
+    "needed",
+    "confirm",
+    "confirms",
+    "confirmed",
+    "choose",
+    "chose",
+    "reject",
+    "rejected",
+    "tell",
+    "told",
+    "insist",
+    "insists",
+    "insisted",
+    "is",
+    "has",
+    "should",
+    "must",
+    "can",
+    "demande",
+    "veut",
+    "souhaite",
+    "précise",
+    "décide",
+    "préfère",
+    "bittet",
+    "will",
+    "möchte",
+    "sagt",
+    "fragt",
+    "bevorzugt",
+    "verlangt",
+    "entscheidet",
 ];
 
 /// What a reply was worth.
@@ -141,8 +192,7 @@ impl<'a> Judge<'a> {
             decision: Decision::default(),
             why: String::new(),
         };
-        judge.decision.measures.chars.0 =
-            lines.iter().map(|line| line.text.chars().count()).sum();
+        judge.decision.measures.chars.0 = lines.iter().map(|line| line.text.chars().count()).sum();
         judge
     }
 
@@ -291,9 +341,8 @@ impl<'a> Judge<'a> {
     /// Whose statement the text is. What the assistant put into a tool is not its conclusion: it may
     /// have been told to by a page.
     fn origin(&self, text: &str) -> Origin {
-        let is_conclusion = |line: &usize| {
-            matches!(self.batch.events[self.events[*line]], Event::Said { .. })
-        };
+        let is_conclusion =
+            |line: &usize| matches!(self.batch.events[self.events[*line]], Event::Said { .. });
         let said: Vec<Said<'_>> = (0..self.notes.len())
             .map(|line| {
                 let own = self.notes[line].entry.source.origin();

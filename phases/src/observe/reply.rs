@@ -70,10 +70,7 @@ fn shape(value: &Value) -> Result<Reply, String> {
 fn declined(object: &Map<String, Value>) -> Reply {
     let reason = field(object, "reason").and_then(Value::as_str).map(clean);
     let reason = reason.filter(|reason| !reason.is_empty());
-    Reply {
-        declined: Some(reason.unwrap_or_else(|| "no reason given".into())),
-        ..Reply::default()
-    }
+    Reply { declined: Some(reason.unwrap_or_else(|| "no reason given".into())), ..Reply::default() }
 }
 
 fn observations(items: &[Value]) -> Result<Reply, String> {

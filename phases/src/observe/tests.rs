@@ -142,7 +142,8 @@ fn a_title_is_particular() {
     let decision = decide(&mended(), &parse(text.as_bytes()), RULES, "m", &taken);
     assert_eq!(decision.measures.duplicate_titles, 1);
     assert!(!taken.contains(&decision.entries[0].title.clone().unwrap().to_lowercase()));
-    let generic = observed(&mended(), "Rows land in `quarantine_rows`.", json!({"title": "Session summary"}));
+    let generic =
+        observed(&mended(), "Rows land in `quarantine_rows`.", json!({"title": "Session summary"}));
     assert_eq!(generic.measures.generic_titles, 1);
     assert_eq!(generic.entries[0].title.as_deref(), Some("Rows land in `quarantine_rows`"));
 }
@@ -158,7 +159,8 @@ fn what_a_page_says_stays_the_pages_unless_the_assistant_concludes_it() {
             said(Actor::Assistant, conclusion),
         ])
     };
-    let parroted = observed(&read("The page is read."), order, json!({"kind": "decision", "actor": "user"}));
+    let parroted =
+        observed(&read("The page is read."), order, json!({"kind": "decision", "actor": "user"}));
     let entry = &parroted.entries[0];
     assert_eq!(entry.source.origin(), Origin::Web);
     assert!(!entry.is_routable());
@@ -179,7 +181,8 @@ fn an_unusable_reply_is_tried_again_and_a_declined_one_is_not() {
 #[test]
 fn only_the_nine_kinds_exist() {
     for word in ["insight", "thought", "banana"] {
-        let decision = observed(&mended(), "Rows land in `quarantine_rows`.", json!({"kind": word}));
+        let decision =
+            observed(&mended(), "Rows land in `quarantine_rows`.", json!({"kind": word}));
         assert_eq!(decision.measures.bad_kinds, 1, "{word}");
         assert_eq!(decision.entries[0].kind, Kind::Discovery);
     }

@@ -130,9 +130,8 @@ impl Extractor {
 
     /// The messages with every secret replaced; calls that only the observer wants are left out.
     pub fn redacted(&self, messages: &[Message], counts: &mut Counts) -> Vec<Message> {
-        let is_call = |message: &&Message| {
-            matches!(message.content, Content::Act(Act::Called { .. }))
-        };
+        let is_call =
+            |message: &&Message| matches!(message.content, Content::Act(Act::Called { .. }));
         messages
             .iter()
             .filter(|message| !is_call(message))

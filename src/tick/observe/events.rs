@@ -12,7 +12,8 @@ use std::path::Path;
 const WORDS: usize = 1200;
 
 /// Tools that fetch pages, by a part of their name.
-const WEB_TOOLS: &[&str] = &["webfetch", "websearch", "web_search", "fetch", "browser", "puppeteer"];
+const WEB_TOOLS: &[&str] =
+    &["webfetch", "websearch", "web_search", "fetch", "browser", "puppeteer"];
 
 /// Programs that fetch pages.
 const WEB_PROGRAMS: &[&str] = &["curl", "wget", "http", "lynx"];
@@ -113,9 +114,7 @@ fn is_own(command: &str) -> bool {
 
 /// Whether a command brings in a page.
 fn fetches(command: &str) -> bool {
-    command
-        .split(['|', ';', '&', '(', '`'])
-        .any(|part| WEB_PROGRAMS.contains(&program(part)))
+    command.split(['|', ';', '&', '(', '`']).any(|part| WEB_PROGRAMS.contains(&program(part)))
 }
 
 fn program(command: &str) -> &str {

@@ -77,8 +77,7 @@ struct Work {
 impl Work {
     fn new(ctx: &Context<'_>) -> Result<Self> {
         let own = &ctx.settings.observe.model;
-        let names =
-            if own.to_string().is_empty() { &ctx.settings.consolidate.model } else { own };
+        let names = if own.to_string().is_empty() { &ctx.settings.consolidate.model } else { own };
         let chain = Chain::new(&names.list(), &ctx.settings.consolidate, world(ctx)?)?;
         let models: Vec<String> = chain
             .providers()
@@ -127,9 +126,8 @@ impl Work {
         }
         let now = ctx.now();
         let (asked, seen) = (self.asked.clone(), self.seen.clone());
-        let due = ctx
-            .store
-            .write(|tx| batches::lease(tx, &asked, now, now + LEASE, limit, &seen))?;
+        let due =
+            ctx.store.write(|tx| batches::lease(tx, &asked, now, now + LEASE, limit, &seen))?;
         self.seen.extend(due.iter().map(|stored| stored.key.clone()));
         Ok(due)
     }
@@ -247,13 +245,16 @@ impl Work {
             let until = self.until.filter(|_| level == Level::Waiting);
             let until =
                 until.map(|at| format!("; goes on at {}", format_time(at))).unwrap_or_default();
-            let batches = if count == 1 { "1 batch".to_string() } else { format!("{count} batches") };
+            let batches =
+                if count == 1 { "1 batch".to_string() } else { format!("{count} batches") };
             ctx.note(level, Phase::Buffer, format!("{batches} {reason}{until}"));
         }
         if self.observed + self.declined > 0 {
+            let all = self.observed + self.declined;
             let text = format!(
-                "{} batches observed, {} held nothing worth keeping",
-                self.observed, self.declined
+                "{all} batch{} observed, {} of them with nothing worth keeping",
+                if all == 1 { "" } else { "es" },
+                self.declined
             );
             ctx.note(Level::Info, Phase::Buffer, text);
         }
