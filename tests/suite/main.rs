@@ -25,6 +25,7 @@ mod mcp;
 mod model;
 mod model_storm;
 mod observe;
+mod observe_live;
 mod redaction;
 mod report_page;
 mod retrieval;
