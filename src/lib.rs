@@ -18,6 +18,7 @@ pub mod log;
 pub mod mcp;
 pub mod model;
 pub mod paths;
+pub mod progress;
 pub mod quiet;
 pub mod redact;
 pub mod report;

@@ -50,7 +50,7 @@ impl<'a> MakeWriter<'a> for Rotated {
 impl Write for Rotated {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.echo {
-            let _ = io::stderr().write_all(line);
+            let _ = crate::progress::aside(|| io::stderr().write_all(line));
         }
         let mut file = self.file.lock().map_err(|_| io::Error::other("log"))?;
         if file.is_none() {

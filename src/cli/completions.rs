@@ -29,7 +29,7 @@ pub struct ManArgs {
 pub fn completions(mut command: Command, args: &CompletionsArgs) -> Result<ExitCode> {
     let mut out = Vec::new();
     clap_complete::generate(args.shell, &mut command, "lifecycle", &mut out);
-    super::print_text(&String::from_utf8_lossy(&out));
+    super::print_raw(&String::from_utf8_lossy(&out));
     Ok(ExitCode::Success)
 }
 

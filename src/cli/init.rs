@@ -1,9 +1,10 @@
 //! `lifecycle init`, `install-hooks`, `uninstall-hooks`: what is put on the machine, and taken back.
 //! Everything is shown as a diff before a byte is written.
 
-use super::{Session, print_json, print_text};
+use super::{Session, print_aside, print_json, print_raw, print_text};
 use crate::error::{Error, ExitCode, Result};
 use crate::install::{self, Assistant, Edit, Record, Recorded, Undone, diff, program};
+use crate::report::fold_diff;
 use crate::schedule::{self, Backend, Expression, Unit};
 use clap::Args;
 use serde_json::json;
@@ -141,7 +142,8 @@ pub fn schedule_edits(session: &Session, by: Backend) -> Result<Vec<Edit>> {
 /// Prints each edit as a diff and the commands that follow.
 pub fn show(edits: &[Edit], by: Option<Backend>) {
     for edit in edits {
-        print_text(&format!("\n{}", super::escape_terminal(&diff(edit))));
+        let diff = fold_diff(&super::escape_terminal(&diff(edit)));
+        print_text(&format!("\n{diff}"));
     }
     for command in by.map(|by| activation(by, edits)).unwrap_or_default() {
         print_text(&format!("\nthen: {}\n", command.shown()));
@@ -176,7 +178,7 @@ pub fn asked(question: &str) -> Result<bool> {
             Error::refused("nothing was written: there is no terminal to ask on").hint("add --yes")
         );
     }
-    print_text(&format!("{question} [y/N] "));
+    print_raw(&format!("{question} [y/N] "));
     let _ = std::io::stdout().flush();
     let mut answer = String::new();
     std::io::stdin()
@@ -227,7 +229,7 @@ fn schedulers(rows: &[Recorded]) -> Vec<Backend> {
 /// A scheduler that is gone must not keep the files from being taken back.
 fn try_command(command: &schedule::Command) {
     if let Err(error) = command.run() {
-        eprintln!("note: {}", super::escape_terminal(&error.message));
+        print_aside(&format!("note: {}", super::escape_terminal(&error.message)));
     }
 }
 

@@ -43,7 +43,9 @@ use crate::config::{Layers, Settings};
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
 use clap::{Args, CommandFactory, Parser, Subcommand};
-pub use output::{escape_terminal, one_line, print_json, print_text, short_id};
+pub use output::{
+    escape_terminal, one_line, print_aside, print_json, print_raw, print_text, short_id,
+};
 
 const FIRST_STEPS: &str = "Examples:
   lifecycle setup                 fetch the runtime library and the small model
@@ -58,7 +60,7 @@ const FIRST_STEPS: &str = "Examples:
     version,
     long_version = version::long(),
     about,
-    max_term_width = 100,
+    max_term_width = 80,
     after_help = FIRST_STEPS
 )]
 struct Cli {
@@ -80,7 +82,7 @@ pub struct Global {
     /// Override one setting; repeatable
     #[arg(long = "set", global = true, value_name = "SECTION.KEY=VALUE")]
     pub set: Vec<String>,
-    /// Print errors only
+    /// Print errors only, where a command does something; what it is asked to show is shown
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Log more: -v what is done, -vv everything
@@ -139,7 +141,8 @@ enum Command {
     /// List entries
     #[command(after_help = "Examples:
   lifecycle list
-  lifecycle list --json")]
+  lifecycle list --state proven --project .
+  lifecycle list --all --json                also merged and expired ones")]
     List(list::ListArgs),
     /// Store a text as a document, searched beside entries
     AddText(add_doc::AddTextArgs),
@@ -158,12 +161,11 @@ enum Command {
     /// Find entries and documents by meaning and by words
     Search(search::SearchArgs),
     /// Embedding models: list, fetch, choose, calibrate
-    #[command(after_help = "Examples:
-  lifecycle model list")]
     Model(model::ModelArgs),
     /// Keep the embedding model in memory for ticks and searches
     #[command(after_help = "Examples:
-  lifecycle serve")]
+  lifecycle serve
+  lifecycle serve --idle 0        until it is stopped")]
     Serve(serve::ServeArgs),
     /// Show one entry with its sources, links, lines in files and history
     #[command(after_help = "Examples:
@@ -186,17 +188,21 @@ enum Command {
     Protect(entries::ProtectArgs),
     /// Draw entries, links and clusters
     #[command(after_help = "Examples:
-  lifecycle graph --help")]
+  lifecycle graph --format svg > graph.svg
+  lifecycle graph --project . --format dot | dot -Tpng > graph.png")]
     Graph(graph::GraphArgs),
     /// Measure links, clusters and more on labelled files
     #[command(after_help = "Examples:
-  lifecycle eval --help")]
+  lifecycle eval links pairs.jsonl
+  lifecycle eval clusters notes.jsonl --json")]
     Eval(eval::EvalArgs),
     /// Make one tiny model call and say what is wrong with models and server
     #[command(
         visible_alias = "canary",
         after_help = "Examples:
-  lifecycle doctor"
+  lifecycle doctor
+  lifecycle doctor --no-call      only what is recorded
+  lifecycle doctor --overflow     does the server refuse what is too long?"
     )]
     Doctor(doctor::DoctorArgs),
     /// Print an Ollama Modelfile with the rules of the prompt
@@ -204,8 +210,6 @@ enum Command {
   lifecycle model-file > Modelfile")]
     ModelFile(model_file::ModelFileArgs),
     /// How large the prompts are, and what they say
-    #[command(after_help = "Examples:
-  lifecycle prompt")]
     Prompt(prompt::PromptArgs),
     /// Show the settings in force
     Config(config::ConfigArgs),
@@ -213,10 +217,8 @@ enum Command {
     #[command(name = "self")]
     Program(program::SelfArgs),
     /// Print the completions of a shell
-    #[command(hide = true)]
     Completions(completions::CompletionsArgs),
     /// Write the manual pages into a folder
-    #[command(hide = true)]
     Man(completions::ManArgs),
 }
 
@@ -281,10 +283,77 @@ pub fn commands_without_examples() -> Vec<String> {
     visible.filter(|one| !has(one)).map(|one| one.get_name().to_string()).collect()
 }
 
+/// The words of every subcommand, nested ones too, for whoever wants to read all the help there is.
+pub fn command_words() -> Vec<Vec<String>> {
+    fn below(command: &clap::Command, words: &[String], all: &mut Vec<Vec<String>>) {
+        for one in command.get_subcommands() {
+            let mut here = words.to_vec();
+            here.push(one.get_name().to_string());
+            all.push(here.clone());
+            below(one, &here, all);
+        }
+    }
+    let mut all = vec![Vec::new()];
+    below(&Cli::command(), &[], &mut all);
+    all
+}
+
+/// The example lines of every help: the verb, and the line.
+pub fn examples() -> Vec<(String, String)> {
+    fn of(command: &clap::Command, all: &mut Vec<(String, String)>) {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let lines = help.lines().filter_map(|line| line.strip_prefix("  "));
+        let name = command.get_name();
+        all.extend(lines.map(|line| (name.to_string(), line.to_string())));
+        command.get_subcommands().for_each(|one| of(one, all));
+    }
+    let mut all = Vec::new();
+    of(&Cli::command(), &mut all);
+    all
+}
+
 fn print_error(error: &Error) {
-    eprintln!("error: {}", escape_terminal(&error.message));
+    print_aside(&format!("error: {}", escape_terminal(&error.message)));
     if let Some(hint) = &error.hint {
-        eprintln!("  hint: {}", escape_terminal(hint));
+        print_aside(&format!("  hint: {}", escape_terminal(hint)));
+    }
+}
+
+/// Progress where a person waits, and silence where it was asked for. Servers show no progress: what
+/// they do has no end.
+fn loudness(global: &Global, command: &Command) {
+    let serves = matches!(command, Command::Mcp(_) | Command::Serve(_) | Command::Review(_));
+    if !global.quiet && !serves {
+        crate::progress::show();
+    }
+    if global.quiet && command.is_deed() {
+        output::be_quiet();
+    }
+}
+
+impl Command {
+    /// Whether it does something, rather than show what it was asked for.
+    fn is_deed(&self) -> bool {
+        matches!(
+            self,
+            Self::Setup(_)
+                | Self::Add(_)
+                | Self::Init(_)
+                | Self::InstallHooks(_)
+                | Self::UninstallHooks(_)
+                | Self::Run(_)
+                | Self::Route(_)
+                | Self::Apply(_)
+                | Self::Undo(_)
+                | Self::AddText(_)
+                | Self::AddUrl(_)
+                | Self::AddFile(_)
+                | Self::Import(_)
+                | Self::Forget(_)
+                | Self::Restore(_)
+                | Self::Protect(_)
+                | Self::Program(_)
+        )
     }
 }
 
@@ -299,6 +368,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     }
     let session = Session::open(cli.global)?;
     crate::log::start(session.paths.log(), session.global.verbose);
+    loudness(&session.global, &cli.command);
     match cli.command {
         Command::Add(args) => add::run(&session, &args),
         Command::Hook(_) => Ok(ExitCode::Success),

@@ -1,7 +1,7 @@
 //! `lifecycle schedule`: when ticks run, and the unit that calls them.
 
 use super::{Session, init, print_json, print_text};
-use crate::clock::format_time;
+use crate::clock::{self, format_time};
 use crate::error::{ExitCode, Result};
 use crate::install::{Edit, Record};
 use crate::schedule::{self, Backend, Expression, due};
@@ -113,10 +113,10 @@ fn is_due(session: &Session) -> Result<bool> {
     Ok(due(&expression, &Local, last_run(session), now(session)))
 }
 
-/// The next scheduled time, as people read it.
-pub fn next_time(session: &Session) -> Result<Option<String>> {
+/// The next scheduled time.
+pub fn next_millis(session: &Session) -> Result<Option<i64>> {
     let expression = Expression::parse(&session.settings.schedule.cron)?;
-    Ok(expression.next_after(&Local, now(session)).map(|time| shown(&time)))
+    Ok(expression.next_after(&Local, now(session)).map(|time| time.timestamp_millis()))
 }
 
 fn next(session: &Session) -> Result<ExitCode> {
@@ -142,7 +142,7 @@ fn status(session: &Session) -> Result<ExitCode> {
     let by = installed(session)?;
     let last = last_run(session);
     let due = is_due(session)?;
-    let next = next_time(session)?;
+    let next = next_millis(session)?;
     if session.global.json {
         print_json(&json!({
             "installed": by.map(Backend::name),
@@ -150,7 +150,7 @@ fn status(session: &Session) -> Result<ExitCode> {
             "zone": zone(),
             "last_run": last.map(|time| format_time(time.timestamp_millis())),
             "due": due,
-            "next": next,
+            "next": next.map(format_time),
         }))?;
         return Ok(ExitCode::Success);
     }
@@ -160,12 +160,12 @@ fn status(session: &Session) -> Result<ExitCode> {
     let last = last.map(|time| shown(&time.with_timezone(&Local)));
     line("last run", last.as_deref().unwrap_or("never"));
     line("due", if due { "yes" } else { "no" });
-    line("next", next.as_deref().unwrap_or("never"));
+    line("next", &next.map_or_else(|| "never".into(), clock::shown));
     Ok(ExitCode::Success)
 }
 
 fn shown(time: &DateTime<Local>) -> String {
-    time.format("%a %Y-%m-%d %H:%M %:z").to_string()
+    clock::shown(time.timestamp_millis())
 }
 
 /// Name of the machine's zone.

@@ -136,14 +136,25 @@ impl Layers {
     }
 
     fn unknown(&self, key: &str, origin: &Origin) -> Error {
+        let error = self.unknown_key(key);
+        Error { message: format!("{origin}: {}", error.message), ..error }
+    }
+
+    /// That nothing has this key, with the nearest that is one.
+    pub fn unknown_key(&self, key: &str) -> Error {
         let nearest = self
             .origins
             .keys()
             .map(|known| (strsim::jaro_winkler(known, key), known))
             .max_by(|x, y| x.0.total_cmp(&y.0))
             .map_or(String::new(), |(_, known)| format!("did you mean `{known}`?"));
-        Error::config(format!("{origin}: unknown setting `{key}`")).hint(nearest)
+        Error::config(format!("unknown setting `{key}`")).hint(nearest)
     }
+}
+
+/// The table with keys of the user's own that a key is, or is part of.
+pub fn open_table(key: &str) -> Option<&'static str> {
+    OPEN_TABLES.iter().copied().find(|table| *table == key || is_below(key, table))
 }
 
 fn is_below(key: &str, table: &str) -> bool {

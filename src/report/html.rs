@@ -128,6 +128,15 @@ fn step_item(report: &Report, step: &StepLine, out: &mut String) {
     if !step.reason.is_empty() {
         let _ = write!(out, "<p class=\"why\">{}</p>", escape(&step.reason));
     }
+    if !step.sources.is_empty() {
+        let count = step.sources.len();
+        let _ =
+            write!(out, "<details class=\"why\"><summary>made from {count} entries</summary><ul>");
+        for source in &step.sources {
+            let _ = write!(out, "<li>{}</li>", escape(source));
+        }
+        out.push_str("</ul></details>");
+    }
     out.push_str("</li>\n");
 }
 

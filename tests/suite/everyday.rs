@@ -188,20 +188,6 @@ fn settings_are_edited_only_into_valid_ones() {
 }
 
 #[test]
-fn completions_and_pages_come_from_the_definition() {
-    let home = Home::new();
-    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let script = home.run(&["completions", shell]).success().out;
-        assert!(script.contains("schedule"), "{shell}");
-    }
-    home.run(&["man", "pages"]).success();
-    let page = std::fs::read_to_string(home.path().join("pages/lifecycle-run.1")).unwrap();
-    assert!(page.contains("\\-\\-dry\\-run") || page.contains("--dry-run"), "{page}");
-    let version = home.run(&["--version"]).success().out;
-    assert!(version.contains("build") && version.contains("SQLite"), "{version}");
-}
-
-#[test]
 fn a_live_run_is_logged_and_a_dry_one_is_not() {
     let home = with_chatter();
     let log = home.store().join("log/lifecycle.log");

@@ -2,9 +2,11 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub mod browser;
 pub mod merging;
 mod routing;
 pub mod standin;
+pub mod tools;
 
 use serde_json::Value;
 use std::io::Write;
