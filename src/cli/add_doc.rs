@@ -71,7 +71,8 @@ struct About {
 #[derive(Args)]
 #[command(after_help = "Examples:
   lifecycle documents
-  lifecycle documents show 1a2b3c4d")]
+  lifecycle documents show 1a2b3c4d
+  lifecycle documents delete 1a2b3c4d")]
 pub struct DocumentsArgs {
     #[command(subcommand)]
     command: Option<DocumentsCommand>,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Options of `completions`.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lifecycle completions bash > ~/.local/share/bash-completion/completions/lifecycle
+  lifecycle completions bash > ~/.bash_completion
   lifecycle completions zsh > ~/.zfunc/_lifecycle
   lifecycle completions fish > ~/.config/fish/completions/lifecycle.fish")]
 pub struct CompletionsArgs {

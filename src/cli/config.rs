@@ -12,7 +12,9 @@ use serde_json::json;
 #[command(after_help = "Examples:
   lifecycle config show --origin
   lifecycle config explain age.newer_entries
-  lifecycle config edit")]
+  lifecycle config explain consolidate.providers
+  lifecycle config edit
+  lifecycle config path")]
 pub struct ConfigArgs {
     #[command(subcommand)]
     command: ConfigCommand,

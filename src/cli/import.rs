@@ -17,7 +17,7 @@ use std::path::PathBuf;
   lifecycle import backup.jsonl
   lifecycle import --from memory-lifecycle ~/.claude-mem/buffer.sqlite3
   lifecycle import --from claude-mem ~/.claude-mem/claude-mem.db
-  lifecycle import --from auto-memory ~/.claude/projects/-code-harbor/memory --project ~/code/harbor
+  lifecycle import --from auto-memory ~/.claude/projects/-x/memory --project .
   lifecycle import --from markdown ~/notes")]
 pub struct ImportArgs {
     /// The file or folder

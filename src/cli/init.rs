@@ -66,25 +66,29 @@ impl HooksArgs {
 /// Sets everything up, or takes it back.
 pub fn run(session: &Session, args: &InitArgs) -> Result<ExitCode> {
     if args.undo {
+        if Record::load(&session.paths)?.places.is_empty() {
+            print_text("nothing is installed\n");
+            return Ok(ExitCode::Success);
+        }
         return undo(session, |_| true);
     }
     let mut edits = vec![install::settings_edit(&session.paths)?];
     let mut said = Vec::new();
-    if !args.no_hooks {
-        hook_edits(session, &mut edits, &mut said)?;
-    }
+    let left = if args.no_hooks { 0 } else { hook_edits(session, &mut edits, &mut said)? };
+    let code = if left == 0 { ExitCode::Success } else { ExitCode::Refused };
     let by = if args.no_schedule { None } else { schedule_part(session, &mut edits, &mut said)? };
     for line in &said {
         print_text(&format!("{line}\n"));
     }
     let edits: Vec<Edit> = edits.into_iter().filter(Edit::changes).collect();
     if edits.is_empty() {
-        print_text("nothing to change: everything is in place\n");
-        return Ok(ExitCode::Success);
+        let all = if left == 0 { "everything" } else { "the rest" };
+        print_text(&format!("nothing to change: {all} is in place\n"));
+        return Ok(code);
     }
     show(&edits, by);
     if args.dry_run {
-        return Ok(ExitCode::Success);
+        return Ok(code);
     }
     if !args.yes && !asked("Write these changes?")? {
         print_text("nothing was written\n");
@@ -94,22 +98,32 @@ pub fn run(session: &Session, args: &InitArgs) -> Result<ExitCode> {
     print_text(
         "done; `lifecycle init --undo` takes it back, `lifecycle status` shows how it runs\n",
     );
-    Ok(ExitCode::Success)
+    Ok(code)
 }
 
-fn hook_edits(session: &Session, edits: &mut Vec<Edit>, said: &mut Vec<String>) -> Result<()> {
+/// The hooks of each assistant that is found. One whose settings cannot be edited is said and left
+/// alone; the others go on. Returns how many were left.
+fn hook_edits(session: &Session, edits: &mut Vec<Edit>, said: &mut Vec<String>) -> Result<usize> {
     let program = program()?;
     let home = &session.paths.home;
+    let mut left = 0;
     for assistant in Assistant::ALL {
         if assistant.is_here(home) {
             said.push(format!("found {}: {}", assistant.name(), assistant.folder(home).display()));
-            edits.push(install::hooks_edit(*assistant, home, &program)?);
+            match install::hooks_edit(*assistant, home, &program) {
+                Ok(edit) => edits.push(edit),
+                Err(error) => {
+                    let hint = error.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+                    said.push(format!("! no hooks for it: {}{hint}", error.message));
+                    left += 1;
+                }
+            }
         }
     }
     if said.is_empty() {
         said.push("no assistant found (looked for Claude Code and Codex)".into());
     }
-    Ok(())
+    Ok(left)
 }
 
 fn schedule_part(

@@ -42,14 +42,14 @@ use crate::clock::Clock;
 use crate::config::{Layers, Settings};
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 pub use output::{
     escape_terminal, one_line, print_aside, print_json, print_raw, print_text, short_id,
 };
 
 const FIRST_STEPS: &str = "Examples:
   lifecycle setup                 fetch the runtime library and the small model
-  lifecycle init                  find the assistants, install hooks and schedule
+  lifecycle init                  find the assistants, install hooks, schedule
   lifecycle run --dry-run         what a tick would do, with a diff of every file
   lifecycle status                what lies where, what waits for what";
 
@@ -72,6 +72,7 @@ struct Cli {
 
 /// Options of every subcommand.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Options of every command")]
 pub struct Global {
     /// Print JSON for programs instead of text for people
     #[arg(long, global = true)]
@@ -82,7 +83,7 @@ pub struct Global {
     /// Override one setting; repeatable
     #[arg(long = "set", global = true, value_name = "SECTION.KEY=VALUE")]
     pub set: Vec<String>,
-    /// Print errors only, where a command does something; what it is asked to show is shown
+    /// Print errors only, where a command does something
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Log more: -v what is done, -vv everything
@@ -95,7 +96,7 @@ enum Command {
     /// Fetch the runtime library and the small embedding model, checked
     #[command(after_help = "Examples:
   lifecycle setup
-  lifecycle setup --from ~/downloads    files fetched elsewhere, nothing is fetched")]
+  lifecycle setup --from ~/downloads    files that are there already")]
     Setup(setup::SetupArgs),
     /// Store a note
     #[command(after_help = "Examples:
@@ -194,7 +195,10 @@ enum Command {
     /// Measure links, clusters and more on labelled files
     #[command(after_help = "Examples:
   lifecycle eval links pairs.jsonl
-  lifecycle eval clusters notes.jsonl --json")]
+  lifecycle eval clusters notes.jsonl --json
+  lifecycle eval routes --corpus corpus.jsonl items.jsonl
+  lifecycle eval retrieval golden.jsonl --cases
+  lifecycle eval add golden.jsonl \"which port has the API\" 3f2a9c01")]
     Eval(eval::EvalArgs),
     /// Make one tiny model call and say what is wrong with models and server
     #[command(
@@ -252,7 +256,7 @@ pub fn main() -> std::process::ExitCode {
     if let Some(code) = hook::main(&std::env::args_os().collect::<Vec<_>>()) {
         return code;
     }
-    let cli = Cli::parse();
+    let cli = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
     match dispatch(cli) {
         Ok(code) => std::process::ExitCode::from(code as u8),
         Err(error) => {
@@ -267,20 +271,44 @@ pub fn main() -> std::process::ExitCode {
 /// # Errors
 /// What is wrong with it, as the user would read it.
 pub fn parses(words: &[String]) -> std::result::Result<(), String> {
-    Cli::try_parse_from(words).map(drop).or_else(|error| match error.kind() {
+    command().try_get_matches_from(words).map(drop).or_else(|error| match error.kind() {
         clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion => Ok(()),
         _ => Err(error.to_string()),
     })
 }
 
-/// The visible subcommands whose help shows no example.
+/// The definition of the command line. A subcommand of a subcommand shows the examples of its
+/// parent that are its own.
+fn command() -> clap::Command {
+    Cli::command().mut_subcommands(|group| {
+        let name = group.get_name().to_string();
+        let help = group.get_after_help().map(ToString::to_string).unwrap_or_default();
+        group.mut_subcommands(|one| {
+            let start = format!("  lifecycle {name} {}", one.get_name());
+            let own: Vec<&str> = help.lines().filter(|line| line.starts_with(&start)).collect();
+            match own.as_slice() {
+                [] => one,
+                own => one.after_help(format!("Examples:\n{}", own.join("\n"))),
+            }
+        })
+    })
+}
+
+/// The subcommands, nested ones too, whose help shows no example.
 pub fn commands_without_examples() -> Vec<String> {
-    let has = |command: &clap::Command| {
-        command.get_after_help().is_some_and(|help| help.to_string().contains("Examples:"))
-    };
-    let command = Cli::command();
-    let visible = command.get_subcommands().filter(|one| !one.is_hide_set());
-    visible.filter(|one| !has(one)).map(|one| one.get_name().to_string()).collect()
+    fn below(of: &clap::Command, words: &str, all: &mut Vec<String>) {
+        for one in of.get_subcommands() {
+            let here = format!("{words} {}", one.get_name());
+            let help = one.get_after_help().map(ToString::to_string).unwrap_or_default();
+            if !help.contains("Examples:") {
+                all.push(here.clone());
+            }
+            below(one, &here, all);
+        }
+    }
+    let mut all = Vec::new();
+    below(&command(), "lifecycle", &mut all);
+    all
 }
 
 /// The words of every subcommand, nested ones too, for whoever wants to read all the help there is.
@@ -294,7 +322,7 @@ pub fn command_words() -> Vec<Vec<String>> {
         }
     }
     let mut all = vec![Vec::new()];
-    below(&Cli::command(), &[], &mut all);
+    below(&command(), &[], &mut all);
     all
 }
 
@@ -308,7 +336,7 @@ pub fn examples() -> Vec<(String, String)> {
         command.get_subcommands().for_each(|one| of(one, all));
     }
     let mut all = Vec::new();
-    of(&Cli::command(), &mut all);
+    of(&command(), &mut all);
     all
 }
 
@@ -359,8 +387,8 @@ impl Command {
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     match &cli.command {
-        Command::Completions(args) => return completions::completions(Cli::command(), args),
-        Command::Man(args) => return completions::man(Cli::command(), args),
+        Command::Completions(args) => return completions::completions(command(), args),
+        Command::Man(args) => return completions::man(command(), args),
         Command::Config(args) if args.is_edit() => {
             return edit::run(&cli.global, &Paths::from_env()?);
         }

@@ -15,8 +15,8 @@ use std::io::IsTerminal;
 /// Options of `review`.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lifecycle review            walk what a tick would do: y accept, n reject, p protect, e edit
-  lifecycle review --ask      the same as questions and answers, without a screen
+  lifecycle review              y accept, n leave out, p protect, e reword
+  lifecycle review --ask        the same as questions, without a screen
   lifecycle apply plan.json --interactive")]
 pub struct ReviewArgs {
     /// Ask line by line instead of taking the whole screen

@@ -13,9 +13,10 @@ use serde_json::json;
 /// Options of `schedule`.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lifecycle schedule next                                  the next five times
-  lifecycle schedule install                               by systemd, launchd or cron
-  lifecycle schedule install --by cron
+  lifecycle schedule next                 the next five times
+  lifecycle schedule install              by systemd, launchd or cron
+  lifecycle schedule install --by cron --dry-run
+  lifecycle schedule status               the last run and the next
   lifecycle --set 'schedule.cron=0 12 * * 1-5' schedule next
   lifecycle schedule remove")]
 pub struct ScheduleArgs {

@@ -24,6 +24,7 @@ mod live;
 mod mcp;
 mod model;
 mod model_storm;
+mod odd_settings;
 mod redaction;
 mod report_page;
 mod retrieval;

@@ -123,6 +123,11 @@ impl From<Output> for Outcome {
 }
 
 impl Outcome {
+    /// What was printed on one line, whatever was broken where.
+    pub fn flat(&self) -> String {
+        format!("{} {}", self.out, self.err).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     /// Fails the test unless the command ended with 0.
     #[track_caller]
     pub fn success(self) -> Self {
