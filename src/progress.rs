@@ -5,7 +5,10 @@
 //! jobs see none. Lines of parts stand below the line of the whole. What is printed meanwhile goes
 //! through [`aside`], so that the two do not overwrite each other.
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{
+    HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+};
+use std::fmt::Write;
 use std::io::{IsTerminal, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -44,7 +47,7 @@ pub struct Progress {
 impl Progress {
     /// `total` things, with the time that is left.
     pub fn of(what: &'static str, total: usize) -> Self {
-        let template = "  {msg:22} {bar:24} {human_pos}/{human_len}, {eta} left";
+        let template = "  {msg:22} {bar:24} {human_pos}/{human_len}{left}";
         Self::start(what, template, u64::try_from(total).unwrap_or(u64::MAX))
     }
 
@@ -58,7 +61,7 @@ impl Progress {
 
     /// So many bytes.
     pub fn bytes(what: String, total: u64, done: u64) -> Self {
-        let template = "  {msg:22} {bar:20} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left";
+        let template = "  {msg:22} {bar:20} {bytes}/{total_bytes}, {bytes_per_sec}{left}";
         let progress = Self::start(what, template, total);
         progress.bar.set_position(done);
         progress.bar.reset_eta();
@@ -80,7 +83,7 @@ impl Progress {
         }
         let style = ProgressStyle::with_template(template).expect("the templates are valid");
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden())
-            .with_style(style.progress_chars("=> "))
+            .with_style(style.progress_chars("=> ").with_key("left", left))
             .with_message(what);
         let (stop, stopped) = channel();
         let late = bar.clone();
@@ -105,6 +108,13 @@ impl Progress {
     /// A reader that counts what goes through it.
     pub fn read<R: Read>(&self, from: R) -> impl Read {
         self.bar.wrap_read(from)
+    }
+}
+
+/// The time that is left, once there is something to judge it by.
+fn left(state: &ProgressState, out: &mut dyn Write) {
+    if state.pos() > 0 {
+        let _ = write!(out, ", about {:#} left", HumanDuration(state.eta()));
     }
 }
 

@@ -53,7 +53,12 @@ pub fn run(session: &Session, args: &ConfigArgs) -> Result<ExitCode> {
         ConfigCommand::Explain { key } => explain(session, key)?,
         ConfigCommand::Edit => return super::edit::run(&session.global, &session.paths),
         ConfigCommand::Path => {
-            print_raw(&format!("{}\n", session.paths.config_file.display()));
+            let path = &session.paths.config_file;
+            if session.global.json {
+                print_json(&json!({ "path": path }))?;
+            } else {
+                print_raw(&format!("{}\n", path.display()));
+            }
         }
     }
     Ok(ExitCode::Success)
@@ -95,7 +100,7 @@ fn explain(session: &Session, key: &str) -> Result<()> {
         return explain_json(&about, meant.first().copied(), key);
     }
     let about = about.unwrap_or_default();
-    print_text(&about.comment);
+    print_text(&flowing(&about.comment));
     if let Some(default) = &about.default {
         print_text(&format!("default:  {default}\n"));
     }
@@ -126,6 +131,28 @@ fn explain_json(
 struct Explained {
     comment: String,
     default: Option<String>,
+}
+
+/// A comment whose sentences are not bound to its lines; what is an example keeps them.
+fn flowing(comment: &str) -> String {
+    let is_example = |line: &str| {
+        line.starts_with([' ', '['])
+            || line.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '))
+    };
+    let mut out = String::new();
+    let mut after_sentence = false;
+    for line in comment.lines() {
+        let goes_on = after_sentence && !is_example(line);
+        if !out.is_empty() {
+            out.push(if goes_on { ' ' } else { '\n' });
+        }
+        out.push_str(line);
+        after_sentence = !is_example(line);
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out
 }
 
 /// The comment above a key or a section in the defaults, and the default. Keys that stand together
@@ -177,6 +204,13 @@ fn commented_example(table: &str) -> Option<Explained> {
 mod tests {
     use super::*;
     use crate::config::Layers;
+
+    #[test]
+    fn sentences_flow_and_examples_stand() {
+        let comment = "A provider,\nfor example:\n[a.b]\nkind = \"x\"\nA hosted one\nneeds more.\n";
+        let wanted = "A provider, for example:\n[a.b]\nkind = \"x\"\nA hosted one needs more.\n";
+        assert_eq!(flowing(comment), wanted);
+    }
 
     #[test]
     fn each_key_is_explained_by_its_own_comment() {

@@ -77,10 +77,21 @@ pub fn run(session: &Session, args: &InitArgs) -> Result<ExitCode> {
     let left = if args.no_hooks { 0 } else { hook_edits(session, &mut edits, &mut said)? };
     let code = if left == 0 { ExitCode::Success } else { ExitCode::Refused };
     let by = if args.no_schedule { None } else { schedule_part(session, &mut edits, &mut said)? };
+    let edits: Vec<Edit> = edits.into_iter().filter(Edit::changes).collect();
+    if session.global.json {
+        if !args.dry_run && !args.yes {
+            return Err(Error::refused("nothing was written: --json asks nothing")
+                .hint("add --yes, or --dry-run to see what would change"));
+        }
+        if !args.dry_run {
+            write(session, &edits, by)?;
+        }
+        print_json(&json!({"said": said, "changes": changes(&edits), "written": !args.dry_run}))?;
+        return Ok(code);
+    }
     for line in &said {
         print_text(&format!("{line}\n"));
     }
-    let edits: Vec<Edit> = edits.into_iter().filter(Edit::changes).collect();
     if edits.is_empty() {
         let all = if left == 0 { "everything" } else { "the rest" };
         print_text(&format!("nothing to change: {all} is in place\n"));
@@ -151,6 +162,12 @@ pub fn schedule_edits(session: &Session, by: Backend) -> Result<Vec<Edit>> {
     let expression = Expression::parse(&session.settings.schedule.cron)?;
     let unit = Unit::new(program()?, expression, &session.paths);
     install::schedule_edits(&unit, by, &session.paths.home)
+}
+
+/// The edits as programs get them.
+pub fn changes(edits: &[Edit]) -> Vec<serde_json::Value> {
+    let row = |edit: &Edit| json!({"place": edit.place.to_string(), "diff": diff(edit)});
+    edits.iter().map(row).collect()
 }
 
 /// Prints each edit as a diff and the commands that follow.
@@ -309,11 +326,7 @@ pub fn uninstall_hooks(session: &Session, args: &HooksArgs) -> Result<ExitCode> 
 fn apply(session: &Session, edits: Vec<Edit>, dry_run: bool, removal: bool) -> Result<ExitCode> {
     let edits: Vec<Edit> = edits.into_iter().filter(Edit::changes).collect();
     if session.global.json {
-        let rows: Vec<_> = edits
-            .iter()
-            .map(|edit| json!({"place": edit.place.to_string(), "diff": diff(edit)}))
-            .collect();
-        print_json(&rows)?;
+        print_json(&changes(&edits))?;
     } else if edits.is_empty() {
         print_text(if removal { "no hook of ours is left\n" } else { "the hooks are in place\n" });
     } else {

@@ -50,7 +50,7 @@ pub use output::{
 const FIRST_STEPS: &str = "Examples:
   lifecycle setup                 fetch the runtime library and the small model
   lifecycle init                  find the assistants, install hooks, schedule
-  lifecycle run --dry-run         what a tick would do, with a diff of every file
+  lifecycle run --dry-run         what a tick would do, with the diffs
   lifecycle status                what lies where, what waits for what";
 
 /// Keeps the memory of AI coding assistants worth reading.
@@ -78,7 +78,7 @@ pub struct Global {
     #[arg(long, global = true)]
     pub json: bool,
     /// Fix the clock (RFC 3339, e.g. 2026-06-10T00:00:00Z)
-    #[arg(long, global = true, env = "LIFECYCLE_NOW", value_name = "TIME")]
+    #[arg(long, global = true, env = "LIFECYCLE_NOW", hide_env_values = true, value_name = "TIME")]
     pub now: Option<String>,
     /// Override one setting; repeatable
     #[arg(long = "set", global = true, value_name = "SECTION.KEY=VALUE")]

@@ -54,7 +54,7 @@ pub fn run(session: &Session, args: &ReportArgs) -> Result<ExitCode> {
     };
     let mut report = Report::of_tick(store.reader(), id)?;
     if args.format == Format::Html {
-        report = report.with_picture(store.reader(), session.settings.connect.link_similarity)?;
+        report = report.with_picture(store.reader(), &session.settings)?;
     }
     format::show(session, &report, args.format, None)?;
     Ok(ExitCode::Success)

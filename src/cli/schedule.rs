@@ -57,6 +57,14 @@ fn install(session: &Session, by: Option<&str>, dry_run: bool) -> Result<ExitCod
     let by = schedule::detect(by.unwrap_or(&session.settings.schedule.by))?;
     let edits: Vec<Edit> =
         init::schedule_edits(session, by)?.into_iter().filter(Edit::changes).collect();
+    if session.global.json {
+        if !dry_run {
+            init::write(session, &edits, Some(by))?;
+        }
+        let changes = init::changes(&edits);
+        print_json(&json!({"by": by.name(), "changes": changes, "written": !dry_run}))?;
+        return Ok(ExitCode::Success);
+    }
     if edits.is_empty() {
         print_text(&format!("the schedule is in place ({})\n", by.name()));
         return Ok(ExitCode::Success);

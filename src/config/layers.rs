@@ -11,6 +11,9 @@ use toml_edit::{DocumentMut, Item, Table, Value};
 /// Tables whose keys are the user's own (names of providers and the like).
 const OPEN_TABLES: &[&str] = &["consolidate.providers", "route.targets", "redact.patterns"];
 
+/// Likeness (Jaro-Winkler) above which a key may have been meant by another.
+const LIKE: f64 = 0.85;
+
 /// The layer a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -147,7 +150,10 @@ impl Layers {
             .keys()
             .map(|known| (strsim::jaro_winkler(known, key), known))
             .max_by(|x, y| x.0.total_cmp(&y.0))
-            .map_or(String::new(), |(_, known)| format!("did you mean `{known}`?"));
+            .filter(|(likeness, _)| *likeness > LIKE)
+            .map_or("`lifecycle config show` lists every setting".into(), |(_, known)| {
+                format!("did you mean `{known}`?")
+            });
         Error::config(format!("unknown setting `{key}`")).hint(nearest)
     }
 }
@@ -210,6 +216,8 @@ mod tests {
             .expect_err("the key is unknown");
         assert!(error.message.contains("age.newer_entry"));
         assert_eq!(error.hint.as_deref(), Some("did you mean `age.newer_entries`?"));
+        let far = layers.unknown_key("nonsense.key");
+        assert!(far.hint.is_some_and(|hint| hint.contains("config show")), "no guess from afar");
     }
 
     #[test]

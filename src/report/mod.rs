@@ -23,6 +23,7 @@ pub use terminal::{COLUMNS, broken, escape_terminal, fold, fold_diff, one_line, 
 pub use text::render;
 
 use crate::clock::format_time;
+use crate::config::Settings;
 use crate::error::Result;
 use crate::store;
 use crate::tick::{Context, Level, Mode, Note, Similarities};
@@ -125,12 +126,7 @@ impl Report {
             files,
             notes: gravest_first(ctx.notes.clone()),
             calls: ctx.tick.map_or(Ok(Vec::new()), |id| calls::calls_of(reader, id))?,
-            picture: Some(Picture::of(
-                reader,
-                &ctx.performed,
-                ctx.settings.connect.link_similarity,
-                ctx.nearest.clone(),
-            )?),
+            picture: Some(Picture::of(reader, &ctx.performed, ctx.settings, ctx.nearest.clone())?),
         })
     }
 
@@ -177,13 +173,13 @@ impl Report {
         })
     }
 
-    /// Adds what the HTML form draws; `line` is the link line.
-    pub fn with_picture(mut self, connection: &Connection, line: f32) -> Result<Self> {
+    /// Adds what the HTML form draws.
+    pub fn with_picture(mut self, connection: &Connection, settings: &Settings) -> Result<Self> {
         if let Some(id) = self.tick {
             let steps: Vec<PlannedStep> =
                 store::steps_of(connection, id)?.into_iter().map(|record| record.planned).collect();
             let nearest = Similarities::from_text(&store::nearest_of(connection, id)?);
-            self.picture = Some(Picture::of(connection, &steps, line, nearest)?);
+            self.picture = Some(Picture::of(connection, &steps, settings, nearest)?);
         }
         Ok(self)
     }

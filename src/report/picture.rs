@@ -3,6 +3,7 @@
 //! a page.
 
 use super::layout::{self, Point};
+use crate::config::Settings;
 use crate::error::Result;
 use crate::tick::Similarities;
 use lifecycle_phases::{EntryId, PlannedStep, Step};
@@ -25,6 +26,8 @@ pub struct Picture {
     pub nearest: Similarities,
     /// The link line.
     pub line: f32,
+    /// Newer entries after which an isolated one is looked at.
+    pub newer_entries: u64,
     /// Who is next to be judged, the nearest first.
     pub forecast: Vec<Forecast>,
     /// Entries that did not fit.
@@ -77,11 +80,11 @@ pub struct Forecast {
 }
 
 impl Picture {
-    /// The picture of `steps` on a store that holds their outcome. `line` is the link line.
+    /// The picture of `steps` on a store that holds their outcome.
     pub fn of(
         connection: &Connection,
         steps: &[PlannedStep],
-        line: f32,
+        settings: &Settings,
         nearest: Similarities,
     ) -> Result<Self> {
         let fresh = new_links(steps);
@@ -107,7 +110,8 @@ impl Picture {
             left_out: ids.len().saturating_sub(MAX_NODES),
             nodes,
             edges,
-            line,
+            line: settings.connect.link_similarity,
+            newer_entries: settings.age.newer_entries,
         })
     }
 }

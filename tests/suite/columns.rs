@@ -89,12 +89,19 @@ fn every_command_that_shows_something_fits() {
     let filled = filled();
     let mut too_wide = Vec::new();
     for words in commands(&filled) {
-        let args: Vec<&str> = words.iter().map(String::as_str).collect();
+        let mut args: Vec<&str> = words.iter().map(String::as_str).collect();
         let shown = filled.home.run(&args);
         assert!(!shown.out.is_empty() || !shown.err.is_empty(), "{words:?} shows nothing");
         too_wide.extend(wide_lines(&words, &shown.out));
         too_wide.extend(wide_lines(&words, &shown.err));
         assert!(!shown.out.contains('\u{1b}'), "{words:?} lets a text act on the terminal");
+        args.push("--json");
+        let data = filled.home.run(&args).out;
+        let asks = ["--version", "self"].contains(&args[0]);
+        assert!(
+            asks || serde_json::from_str::<serde_json::Value>(&data).is_ok(),
+            "{args:?}: {data}"
+        );
     }
     assert!(too_wide.is_empty(), "{too_wide:#?}");
 }

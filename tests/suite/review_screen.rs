@@ -1,4 +1,4 @@
-//! The review on a real terminal: tmux gives the screen and presses the keys.
+//! What needs a real terminal: the review, and progress. tmux gives the screen and presses the keys.
 
 use crate::support::Home;
 use crate::support::tools::tool;
@@ -123,4 +123,25 @@ fn leaving_restores_the_terminal_and_applies_nothing() {
     let last = screen.wait_for("ended with 0");
     assert!(last.contains("nothing was applied") && !last.contains("q quit"), "{last}");
     assert_eq!(home.json(&["list", "--all"]), before);
+}
+
+#[test]
+fn long_work_shows_its_progress_and_clears_it_away() {
+    let Some(tmux) = tool(&["tmux"], "progress on a terminal") else { return };
+    let home = Home::new();
+    let words = ["berth", "tide", "crane", "pilot", "quay", "buoy", "ledger", "sluice", "mast"];
+    let notes: String = (0..500)
+        .map(|n| {
+            let (a, b) = (words[n % 9], words[n / 9 % 9]);
+            let text = format!("note {n}: the {a} of basin {n} follows the {b} of dock {}", n * 7);
+            format!("{}\n", serde_json::json!({ "text": text }))
+        })
+        .collect();
+    std::fs::write(home.path().join("notes.jsonl"), notes).unwrap();
+    home.run(&["add", "--file", "notes.jsonl", "--quiet"]).success();
+    let screen = Screen::open(tmux, &home, &["run", "--phase", "connect"]);
+    let during = screen.wait_for("embedding, linking");
+    assert!(during.contains("tick: connect") && during.contains("/500"), "{during}");
+    let after = screen.wait_for("ended with 0");
+    assert!(!after.contains("embedding, linking"), "{after}");
 }

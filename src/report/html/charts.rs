@@ -155,16 +155,18 @@ pub fn forecast(report: &Report, out: &mut String) {
     };
     out.push_str(
         "<section aria-labelledby=\"ageing\"><h2 id=\"ageing\">Ageing forecast</h2>\
-         <p class=\"legend\">Entries that nothing connects to, and how many newer entries their \
-         project has; they are looked at once that number reaches <code>age.newer_entries</code>.</p>\
-         <div class=\"wide\"><table><thead><tr><th>entry</th><th>newer</th><th>reprieves</th>\
-         <th>text</th></tr></thead><tbody>\n",
+         <p class=\"legend\">Entries that nothing connects to, the nearest to being judged first: how \
+         many newer entries their project has, of those it takes (<code>age.newer_entries</code>).\
+         </p><div class=\"wide\"><table><thead><tr><th>entry</th><th>newer entries</th>\
+         <th>reprieves</th><th>text</th></tr></thead><tbody>\n",
     );
     for entry in &picture.forecast {
         let _ = writeln!(
             out,
-            "<tr><td><code>{}</code></td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            "<tr><td><code>{}</code></td><td><progress max=\"{1}\" value=\"{2}\">{2}</progress> \
+             {2} of {1}</td><td>{3}</td><td>{4}</td></tr>",
             escape(entry.id.get(..8).unwrap_or(&entry.id)),
+            picture.newer_entries,
             entry.newer,
             entry.reprieves,
             escape(&one_line(&entry.text, 160))
