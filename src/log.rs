@@ -1,7 +1,7 @@
 //! The log: what ticks did, for the day after. One file in the data folder, opened at its first
 //! line and rotated by size; errors and progress for people go to the terminal instead.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -69,12 +69,12 @@ impl Write for Rotated {
 }
 
 fn open(folder: &Path) -> io::Result<File> {
-    std::fs::create_dir_all(folder)?;
+    crate::paths::create_private(folder).map_err(io::Error::other)?;
     let path = folder.join("lifecycle.log");
     if path.metadata().is_ok_and(|meta| meta.len() > MAX_BYTES) {
         rotate(folder)?;
     }
-    OpenOptions::new().create(true).append(true).open(path)
+    crate::durable::private().create(true).append(true).open(path)
 }
 
 fn rotate(folder: &Path) -> io::Result<()> {

@@ -196,7 +196,8 @@ enum Command {
     #[command(
         visible_alias = "canary",
         after_help = "Examples:
-  lifecycle doctor"
+  lifecycle doctor
+  lifecycle doctor --repair --dry-run   what is damaged, and what could be had back"
     )]
     Doctor(doctor::DoctorArgs),
     /// Print an Ollama Modelfile with the rules of the prompt

@@ -3,6 +3,7 @@
 pub use crate::report::{escape_terminal, one_line};
 
 use crate::error::Result;
+use crate::report::escape_json;
 use lifecycle_phases::EntryId;
 use serde::Serialize;
 use std::io::Write;
@@ -18,7 +19,7 @@ pub fn short_id(id: &EntryId) -> &str {
 /// Prints one JSON value and a line feed.
 pub fn print_json(value: &impl Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value)?;
-    print_text(&format!("{text}\n"));
+    print_text(&format!("{}\n", escape_json(&text)));
     Ok(())
 }
 

@@ -19,7 +19,7 @@ pub use html::render as render_html;
 pub use markdown::render as render_markdown;
 pub use paint::paint;
 pub use picture::Picture;
-pub use terminal::{escape_terminal, one_line};
+pub use terminal::{escape_json, escape_terminal, one_line};
 pub use text::render;
 
 use crate::clock::format_time;

@@ -4,10 +4,15 @@
 #![allow(missing_docs)]
 
 mod architecture;
+mod brake;
 mod capture;
 mod cases;
 mod connect;
 mod consolidate;
+#[path = "../crash/mod.rs"]
+mod crash;
+mod crowd;
+mod damage;
 mod docs;
 mod doctor;
 mod embed;
@@ -26,6 +31,7 @@ mod redaction;
 mod report_page;
 mod retrieval;
 mod route;
+mod security;
 mod support;
 mod support_tests;
 mod tick;
