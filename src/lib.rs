@@ -8,6 +8,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod documents;
+pub mod durable;
 pub mod embed;
 pub mod error;
 pub mod exchange;

@@ -206,7 +206,8 @@ enum Command {
         after_help = "Examples:
   lifecycle doctor
   lifecycle doctor --no-call      only what is recorded
-  lifecycle doctor --overflow     does the server refuse what is too long?"
+  lifecycle doctor --overflow     does the server refuse what is too long?
+  lifecycle doctor --repair --dry-run   what is damaged, and what could be had back"
     )]
     Doctor(doctor::DoctorArgs),
     /// Print an Ollama Modelfile with the rules of the prompt

@@ -19,7 +19,9 @@ pub use html::render as render_html;
 pub use markdown::render as render_markdown;
 pub use paint::paint;
 pub use picture::Picture;
-pub use terminal::{COLUMNS, broken, escape_terminal, fold, fold_diff, one_line, width};
+pub use terminal::{
+    COLUMNS, broken, escape_json, escape_terminal, fold, fold_diff, one_line, width,
+};
 pub use text::render;
 
 use crate::clock::format_time;

@@ -17,7 +17,7 @@ pub struct RunOptions {
     pub phases: Vec<Phase>,
     /// Compute and show, write nothing.
     pub dry_run: bool,
-    /// Lift the brake on mass expiry.
+    /// Lift the brakes on mass expiry and on many rewritten lines.
     pub yes: bool,
     /// What started it: `run`, `hook` or `schedule`.
     pub trigger: &'static str,
@@ -61,11 +61,12 @@ pub fn run(settings: &Settings, paths: &Paths, clock: Clock, options: &RunOption
 
 fn tick(ctx: &mut Context<'_>, options: &RunOptions) -> Result<Run> {
     ctx.phases.clone_from(&options.phases);
+    ctx.unbraked = options.yes;
     let base = ctx.store.fingerprint()?;
     let progress = Progress::parts("tick", options.phases.len());
     for phase in options.phases.clone() {
         progress.enter(phase.as_str());
-        if let Err(error) = run_phase(ctx, phase, options) {
+        if let Err(error) = run_phase(ctx, phase) {
             ctx.fail(phase, error)?;
         }
         progress.add(1);
@@ -76,7 +77,7 @@ fn tick(ctx: &mut Context<'_>, options: &RunOptions) -> Result<Run> {
     Ok(Run { report: Report::of(ctx)?, plan, code })
 }
 
-fn run_phase(ctx: &mut Context<'_>, phase: Phase, options: &RunOptions) -> Result<()> {
+fn run_phase(ctx: &mut Context<'_>, phase: Phase) -> Result<()> {
     match phase {
         Phase::Buffer => buffer::run(ctx),
         Phase::Connect => connect::run(ctx),
@@ -86,7 +87,7 @@ fn run_phase(ctx: &mut Context<'_>, phase: Phase, options: &RunOptions) -> Resul
             connect::run(ctx)
         }
         Phase::Route => route::run(ctx),
-        Phase::Age => age::run(ctx, options.yes),
+        Phase::Age => age::run(ctx),
     }
 }
 
@@ -130,10 +131,15 @@ pub(super) fn finish(ctx: &mut Context<'_>) -> Result<ExitCode> {
 }
 
 /// Picks up ticks that were killed. Steps on the store were atomic with their journal rows, so what
-/// is left to settle are file writes; whatever the killed tick did not reach is computed anew.
+/// is left to settle are file writes; whatever the killed tick did not reach is computed anew. An
+/// undo is carried through, since nobody would ask for its second half.
 pub(super) fn resume(ctx: &mut Context<'_>) -> Result<()> {
     super::files::resume(ctx)?;
     for dead in store::running_ticks(ctx.store.reader())? {
+        if dead.undoes.is_some() {
+            super::undo::complete(ctx, &dead)?;
+            continue;
+        }
         let note = Note {
             level: Level::Info,
             phase: Phase::Buffer,

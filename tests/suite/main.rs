@@ -4,11 +4,16 @@
 #![allow(missing_docs)]
 
 mod architecture;
+mod brake;
 mod capture;
 mod cases;
 mod columns;
 mod connect;
 mod consolidate;
+#[path = "../crash/mod.rs"]
+mod crash;
+mod crowd;
+mod damage;
 mod docs;
 mod doctor;
 mod embed;
@@ -30,6 +35,7 @@ mod report_page;
 mod retrieval;
 mod review_screen;
 mod route;
+mod security;
 mod support;
 mod support_tests;
 mod tick;
