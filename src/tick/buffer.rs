@@ -15,6 +15,7 @@ use super::{Context, Door, Level, Mode};
 use crate::capture::inbox::{self, Inbox, Note, Record, Waiting};
 use crate::capture::scan;
 use crate::error::Result;
+use crate::progress::Progress;
 use crate::store::{self, Store, TickStatus, conversations};
 use lifecycle_phases::buffer::{self, Arrival, Outcome};
 use lifecycle_phases::{Actor, Channel, EntryId, Phase, PlannedReceipt, Receipt, recall};
@@ -29,6 +30,7 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
     take_recalls(ctx, &inbox.waiting)?;
     let intake = Intake::new(ctx)?;
     let (sources, settling) = sources(ctx, &inbox.waiting)?;
+    let progress = Progress::of("reading conversations", sources.len());
     for source in &sources {
         let before = ctx.performed.len();
         match intake.read(ctx, source) {
@@ -40,6 +42,7 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
             }
             Err(error) => ctx.fail(Phase::Buffer, error)?,
         }
+        progress.add(1);
     }
     intake.record_idle(ctx)?;
     if ctx.mode == Mode::Live {

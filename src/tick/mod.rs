@@ -20,6 +20,7 @@ mod observe;
 pub mod route;
 mod run;
 pub mod serving;
+mod similarities;
 mod undo;
 mod withdraw;
 
@@ -29,5 +30,6 @@ pub use doors::{Door, Doors, Guarded};
 pub use lock::TickLock;
 pub use notes::{Level, Note};
 pub use run::{Run, RunOptions, by_hand, parse_phases, run};
+pub use similarities::Similarities;
 pub use undo::undo;
 pub use withdraw::{files_of_ours, withdraw_all};
