@@ -3,7 +3,7 @@
 //! When the store stays busy the notes are left in the inbox, the command says so and ends with
 //! exit code 5; the next tick takes them in.
 
-use super::{Session, one_line, print_aside, print_json, print_text};
+use super::{Session, escape_terminal, one_line, print_aside, print_json, print_text};
 use crate::capture::inbox::{self, Note, Record};
 use crate::capture::project;
 use crate::clock::parse_time;
@@ -303,7 +303,7 @@ fn say(session: &Session, read: &Batch, entries: &[Entry], known: &[EntryId]) ->
         print_text(&format!("{}  {}{again}\n", entry.id, one_line(&entry.text, 60)));
     }
     for note in &read.notes {
-        print_aside(&format!("note: {note}"));
+        print_aside(&format!("note: {}", escape_terminal(note)));
     }
     if entries.len() > 1 {
         print_text(&format!("{} notes\n", entries.len()));

@@ -117,11 +117,11 @@ pub fn run(session: &Session, args: &InitArgs) -> Result<ExitCode> {
 fn hook_edits(session: &Session, edits: &mut Vec<Edit>, said: &mut Vec<String>) -> Result<usize> {
     let program = program()?;
     let home = &session.paths.home;
-    let prompts = session.settings.brief.on_prompt;
     let mut left = 0;
     for assistant in Assistant::ALL {
         if assistant.is_here(home) {
             said.push(format!("found {}: {}", assistant.name(), assistant.folder(home).display()));
+            let prompts = session.settings.brief.on_prompt;
             match install::hooks_edit(*assistant, home, &program, prompts) {
                 Ok(edit) => edits.push(edit),
                 Err(error) => {

@@ -9,7 +9,7 @@ use crate::embed::Embedder;
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
 use crate::store::{self, Store};
-use lifecycle_phases::{Phase, PlannedReceipt, PlannedStep, Receipt, Step};
+use lifecycle_phases::{Phase, Plan, PlannedReceipt, PlannedStep, Receipt, Step};
 use rusqlite::Transaction;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -166,6 +166,17 @@ impl<'a> Context<'a> {
             .write(|tx| store::begin_tick(tx, now, trigger, &phases, plan.as_deref(), undoes))?;
         self.tick = Some(id);
         Ok(id)
+    }
+
+    /// The plan of everything performed since the store had the fingerprint `base`.
+    pub fn plan(&self, base: String) -> Plan {
+        Plan {
+            version: Plan::VERSION,
+            now: self.now(),
+            base,
+            steps: self.performed.clone(),
+            receipts: self.receipts.clone(),
+        }
     }
 
     /// Performs `steps` in order: checks what each requires, applies it, journals it. Steps on the

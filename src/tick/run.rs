@@ -75,13 +75,7 @@ fn tick(ctx: &mut Context<'_>, options: &RunOptions) -> Result<Run> {
     }
     drop(progress);
     let code = finish(ctx)?;
-    let plan = Plan {
-        version: Plan::VERSION,
-        now: ctx.now(),
-        base,
-        steps: ctx.performed.clone(),
-        receipts: ctx.receipts.clone(),
-    };
+    let plan = ctx.plan(base);
     Ok(Run { report: Report::of(ctx)?, plan, code })
 }
 
@@ -118,13 +112,7 @@ pub fn by_hand(
     let base = ctx.store.fingerprint()?;
     ctx.perform(steps)?;
     let code = finish(&mut ctx)?;
-    let plan = Plan {
-        version: Plan::VERSION,
-        now: ctx.now(),
-        base,
-        steps: ctx.performed.clone(),
-        receipts: ctx.receipts.clone(),
-    };
+    let plan = ctx.plan(base);
     Ok(Run { report: Report::of(&ctx)?, plan, code })
 }
 
