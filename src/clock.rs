@@ -3,7 +3,7 @@
 //! Stored, in JSON and in logs a time is UTC ([`format_time`]); people are shown the time of their
 //! own zone with its distance from UTC ([`shown`]), everywhere the same.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ExitCode, Result};
 use chrono::{DateTime, Local, SecondsFormat, Utc};
 
 /// Source of the current time.
@@ -18,7 +18,14 @@ pub enum Clock {
 impl Clock {
     /// The clock fixed at `text` (RFC 3339), or the system's where there is none.
     pub fn from_text(text: Option<&str>) -> Result<Self> {
-        text.map_or(Ok(Self::System), |text| parse_time(text).map(Self::Fixed))
+        let fixed = |text| {
+            parse_time(text).map(Self::Fixed).map_err(|error| Error {
+                code: ExitCode::Usage,
+                message: format!("--now or LIFECYCLE_NOW: {}", error.message),
+                hint: error.hint,
+            })
+        };
+        text.map_or(Ok(Self::System), fixed)
     }
 
     /// Milliseconds since 1970-01-01 UTC.

@@ -2,7 +2,7 @@
 //! line and rotated by size, also while a server goes on writing; errors and progress for people go
 //! to the terminal instead. What a scheduler keeps of its job is rotated with it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -76,9 +76,9 @@ impl Write for Rotated {
 }
 
 fn open(folder: &Path) -> io::Result<File> {
-    std::fs::create_dir_all(folder)?;
+    crate::paths::create_private(folder).map_err(io::Error::other)?;
     make_room(folder, LOG)?;
-    OpenOptions::new().create(true).append(true).open(folder.join(LOG))
+    crate::durable::private().create(true).append(true).open(folder.join(LOG))
 }
 
 /// Puts a file aside that is full.

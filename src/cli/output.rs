@@ -4,7 +4,7 @@ pub use crate::report::{escape_terminal, one_line};
 
 use crate::error::Result;
 use crate::progress;
-use crate::report::fold;
+use crate::report::{escape_json, fold};
 use lifecycle_phases::EntryId;
 use serde::Serialize;
 use std::io::Write;
@@ -21,7 +21,7 @@ pub fn short_id(id: &EntryId) -> &str {
 /// Prints one JSON value and a line feed.
 pub fn print_json(value: &impl Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value)?;
-    print_raw(&format!("{text}\n"));
+    print_raw(&format!("{}\n", escape_json(&text)));
     Ok(())
 }
 

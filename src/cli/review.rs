@@ -33,8 +33,9 @@ pub fn run(session: &Session, args: &ReviewArgs) -> Result<ExitCode> {
     if args.no_model {
         settings.consolidate.model = "none".into();
     }
+    // Each step is decided on, so nothing is held back by a brake.
     let options =
-        RunOptions { phases: Phase::ALL.to_vec(), dry_run: true, yes: false, trigger: "run" };
+        RunOptions { phases: Phase::ALL.to_vec(), dry_run: true, yes: true, trigger: "run" };
     let dry = tick::run(&settings, &session.paths, session.clock, &options)?;
     if dry.plan.steps.is_empty() {
         return run::show(session, &dry);

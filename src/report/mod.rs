@@ -19,7 +19,9 @@ pub use html::render as render_html;
 pub use markdown::render as render_markdown;
 pub use paint::paint;
 pub use picture::Picture;
-pub use terminal::{COLUMNS, broken, escape_terminal, fold, fold_diff, one_line, width};
+pub use terminal::{
+    COLUMNS, broken, escape_json, escape_terminal, fold, fold_diff, one_line, width,
+};
 pub use text::render;
 
 use crate::clock::format_time;
@@ -285,6 +287,9 @@ fn summary(connection: &Connection, step: &Step) -> Result<String> {
         Step::Admit { entry } | Step::Withdraw { entry } => entry.text.clone(),
         Step::Recall { entry, from, to } => {
             format!("{} (seen {from} → {to} times again)", text_of(connection, entry)?)
+        }
+        Step::Attest { entry, from, to } => {
+            format!("origin {from} → {to}: {}", text_of(connection, entry)?)
         }
         Step::SetState { entry, from, to } => {
             format!("{from} → {to}: {}", text_of(connection, entry)?)

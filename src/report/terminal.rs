@@ -17,16 +17,36 @@ const DEEPEST: usize = 28;
 const GOES_ON: &str = "  ↪ ";
 
 /// Stored text as it may be shown on a terminal: control characters, escape sequences among them,
-/// become visible signs instead of acting on the terminal.
+/// become visible signs instead of acting on the terminal, and signs that turn the direction of
+/// the text do not make it read as something else.
 pub fn escape_terminal(text: &str) -> String {
     text.chars()
         .map(|ch| match ch {
             '\n' | '\t' => ch,
             '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + ch as u32).unwrap_or('?'),
             '\u{7f}'..='\u{9f}' => '\u{fffd}',
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
             _ => ch,
         })
         .collect()
+}
+
+/// JSON as it may be shown on a terminal: what a reader of JSON would leave as it is, but a terminal
+/// act upon, is written as an escape. It is the same JSON.
+pub fn escape_json(json: &str) -> String {
+    let acts = |ch: char| matches!(ch, '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !json.contains(acts) {
+        return json.to_string();
+    }
+    let mut out = String::with_capacity(json.len());
+    for ch in json.chars() {
+        if acts(ch) {
+            out.push_str(&format!("\\u{:04x}", ch as u32));
+        } else {
+            out.push(ch);
+        }
+    }
+    out
 }
 
 /// Columns that `text` takes.
@@ -141,6 +161,15 @@ mod tests {
     #[test]
     fn escape_sequences_do_not_act() {
         assert_eq!(escape_terminal("a\u{1b}[2Jb"), "a\u{241b}[2Jb");
+        assert_eq!(escape_terminal("a\u{9b}2Jb\u{202e}c"), "a\u{fffd}2Jb\u{fffd}c");
+    }
+
+    #[test]
+    fn json_stays_the_same_json() {
+        let value = serde_json::json!({"a": "x\u{9b}31m\u{202e}y\u{1b}"});
+        let shown = escape_json(&value.to_string());
+        assert!(shown.is_ascii());
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).ok(), Some(value));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! One tick at a time: a lock of the operating system that dies with its holder.
 
+use crate::durable;
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::{Paths, create_private};
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The lock, held until dropped. Its file's modification time is the end of the last run, also of
@@ -17,7 +18,7 @@ impl TickLock {
         create_private(&paths.data)?;
         let path = paths.tick_lock();
         let is_new = !path.exists();
-        let file = OpenOptions::new()
+        let file = durable::private()
             .create(true)
             .truncate(false)
             .write(true)

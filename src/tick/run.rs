@@ -1,6 +1,8 @@
 //! One tick from lock to report.
 
-use super::{Context, Level, Mode, Note, TickLock, age, buffer, connect, consolidate, route};
+use super::{
+    Context, Level, Mode, Note, TickLock, age, buffer, connect, consolidate, observe, route,
+};
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
@@ -17,7 +19,7 @@ pub struct RunOptions {
     pub phases: Vec<Phase>,
     /// Compute and show, write nothing.
     pub dry_run: bool,
-    /// Lift the brake on mass expiry.
+    /// Lift the brakes on mass expiry and on many rewritten lines.
     pub yes: bool,
     /// What started it: `run`, `hook` or `schedule`.
     pub trigger: &'static str,
@@ -61,24 +63,28 @@ pub fn run(settings: &Settings, paths: &Paths, clock: Clock, options: &RunOption
 
 fn tick(ctx: &mut Context<'_>, options: &RunOptions) -> Result<Run> {
     ctx.phases.clone_from(&options.phases);
+    ctx.unbraked = options.yes;
     let base = ctx.store.fingerprint()?;
     let progress = Progress::parts("tick", options.phases.len());
     for phase in options.phases.clone() {
         progress.enter(phase.as_str());
-        if let Err(error) = run_phase(ctx, phase, options) {
+        if let Err(error) = run_phase(ctx, phase) {
             ctx.fail(phase, error)?;
         }
         progress.add(1);
     }
     drop(progress);
     let code = finish(ctx)?;
-    let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
+    let plan = ctx.plan(base);
     Ok(Run { report: Report::of(ctx)?, plan, code })
 }
 
-fn run_phase(ctx: &mut Context<'_>, phase: Phase, options: &RunOptions) -> Result<()> {
+fn run_phase(ctx: &mut Context<'_>, phase: Phase) -> Result<()> {
     match phase {
-        Phase::Buffer => buffer::run(ctx),
+        Phase::Buffer => {
+            buffer::run(ctx)?;
+            observe::run(ctx)
+        }
         Phase::Connect => connect::run(ctx),
         Phase::Consolidate => {
             consolidate::run(ctx)?;
@@ -86,7 +92,7 @@ fn run_phase(ctx: &mut Context<'_>, phase: Phase, options: &RunOptions) -> Resul
             connect::run(ctx)
         }
         Phase::Route => route::run(ctx),
-        Phase::Age => age::run(ctx, options.yes),
+        Phase::Age => age::run(ctx),
     }
 }
 
@@ -106,12 +112,13 @@ pub fn by_hand(
     let base = ctx.store.fingerprint()?;
     ctx.perform(steps)?;
     let code = finish(&mut ctx)?;
-    let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
+    let plan = ctx.plan(base);
     Ok(Run { report: Report::of(&ctx)?, plan, code })
 }
 
 /// Closes the tick's row, where one was needed, and says how the command ends.
 pub(super) fn finish(ctx: &mut Context<'_>) -> Result<ExitCode> {
+    ctx.note_redactions();
     let failed = ctx.notes.iter().any(|note| note.level == Level::Failed);
     if let Some(id) = ctx.tick {
         let status = if failed { TickStatus::Incomplete } else { TickStatus::Done };
@@ -130,10 +137,15 @@ pub(super) fn finish(ctx: &mut Context<'_>) -> Result<ExitCode> {
 }
 
 /// Picks up ticks that were killed. Steps on the store were atomic with their journal rows, so what
-/// is left to settle are file writes; whatever the killed tick did not reach is computed anew.
+/// is left to settle are file writes; whatever the killed tick did not reach is computed anew. An
+/// undo is carried through, since nobody would ask for its second half.
 pub(super) fn resume(ctx: &mut Context<'_>) -> Result<()> {
     super::files::resume(ctx)?;
     for dead in store::running_ticks(ctx.store.reader())? {
+        if dead.undoes.is_some() {
+            super::undo::complete(ctx, &dead)?;
+            continue;
+        }
         let note = Note {
             level: Level::Info,
             phase: Phase::Buffer,

@@ -1,6 +1,7 @@
 //! Places proven entries: which file, which section, or why not.
 
 use super::super::{Context, Level, files};
+use super::brake::brake;
 use super::gather::{self, Loaded};
 use super::{confinement, is_wide, short, strength};
 use crate::capture::project::OPT_OUT;
@@ -57,6 +58,7 @@ pub fn run(
     }
     gather::embed(ctx, &mut candidates)?;
     let steps = plan(ctx, &entries, &wide, &loaded, &candidates)?;
+    let steps = brake(ctx, steps);
     files::perform(ctx, steps)
 }
 
