@@ -10,7 +10,7 @@ use lifecycle_phases::Phase;
 /// Options of `observe`.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lifecycle observe                        batches that wait, by the model of [observe]
+  lifecycle observe                        the batches that wait
   lifecycle observe --dry-run --limit 3    what three batches would give
   lifecycle observe --set consolidate.model=local")]
 pub struct ObserveArgs {

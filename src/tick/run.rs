@@ -120,6 +120,10 @@ pub fn by_hand(
 pub(super) fn finish(ctx: &mut Context<'_>) -> Result<ExitCode> {
     ctx.note_redactions();
     let failed = ctx.notes.iter().any(|note| note.level == Level::Failed);
+    if failed && ctx.mode == Mode::Live {
+        // A run that failed before its first step stands in the history as well.
+        ctx.tick_id()?;
+    }
     if let Some(id) = ctx.tick {
         let status = if failed { TickStatus::Incomplete } else { TickStatus::Done };
         let notes = serde_json::to_string(&ctx.notes)?;

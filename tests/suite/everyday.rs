@@ -247,3 +247,17 @@ fn quiet_is_quiet_and_verbose_tells_more() {
     let both = home.run(&["run", "-q", "-v"]);
     assert_eq!(both.code, 2, "{}", both.err);
 }
+
+/// A machine without the model: `status` says so, and what to do.
+#[test]
+fn a_run_that_failed_at_once_is_seen_in_status() {
+    let mut home = Home::new();
+    home.run(&["add", "the quay has nine berths"]).success();
+    home.set("LIFECYCLE_MODELS", home.path().join("none").to_str().unwrap());
+    home.run(&["run"]).code(9);
+    let status = home.run(&["status"]).success();
+    for part in ["health failing", "lifecycle setup", "not installed", "to connect 1"] {
+        assert!(status.flat().contains(part), "{part}: {}", status.out);
+    }
+    assert_eq!(home.json(&["history"])[0]["status"], "incomplete");
+}
