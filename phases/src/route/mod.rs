@@ -11,6 +11,7 @@ mod directions;
 pub mod known;
 mod rank;
 pub mod scope;
+mod sections;
 mod style;
 mod tokens;
 

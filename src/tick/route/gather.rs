@@ -7,7 +7,7 @@ use crate::store::routes;
 use crate::targets::{self, Format, Found, Scope, door, front_matter};
 use lifecycle_phases::Phase;
 use lifecycle_phases::route::{Block, Candidate, Place, blocks};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 /// Characters of a block that are embedded, its headings included.
@@ -68,11 +68,13 @@ pub fn candidate(
     let mut candidate =
         Candidate { relative: relative.to_string(), globs, general, ..Candidate::default() };
     let mut lines = Vec::new();
+    let mut places: HashMap<Vec<String>, usize> = HashMap::new();
     for section in sections {
-        if candidate.places.iter().any(|place| place.path == section.path) {
-            continue;
-        }
-        let place = candidate.places.len();
+        // Several sections of one name are one place: a line goes to the first of them.
+        let place = *places.entry(section.path.clone()).or_insert_with(|| {
+            candidate.places.push(Place { path: section.path });
+            candidate.places.len() - 1
+        });
         for (offset, text) in blocks(&section.body) {
             candidate.blocks.push(Block { place, text, ..Block::default() });
             lines.push(section.first_line + offset);
@@ -82,7 +84,6 @@ pub fn candidate(
             candidate.blocks.push(Block { place, text: item.text, ours, ..Block::default() });
             lines.push(item.line);
         }
-        candidate.places.push(Place { path: section.path });
     }
     Ok((candidate, lines))
 }
