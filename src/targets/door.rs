@@ -27,6 +27,8 @@ pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
         Ok(meta) if meta.is_dir() => return Err(io::Error::other("is a folder")),
+        // Opening a pipe would wait for whoever writes into it.
+        Ok(meta) if !meta.is_file() => return Err(io::Error::other("is not a regular file")),
         Ok(meta) if meta.len() > MAX_BYTES => {
             return Err(io::Error::other(format!("is larger than {MAX_BYTES} bytes")));
         }
@@ -61,12 +63,14 @@ pub fn writable(path: &Path) -> io::Result<()> {
 /// [`io::ErrorKind::AlreadyExists`] when the content is another one by now; else what writing gave.
 pub fn write(path: &Path, before: Option<&str>, bytes: &[u8]) -> io::Result<()> {
     writable(path)?;
+    no_link(path)?;
     let folder = path.parent().ok_or_else(|| io::Error::other("it has no folder"))?;
     let mut file = fresh_file(path, folder)?;
     file.write_all(bytes)?;
     file.as_file().set_permissions(permissions(path)?)?;
     file.as_file().sync_all()?;
     expect(path, before)?;
+    no_link(path)?;
     fault::point("rename");
     file.persist(path).map_err(|error| error.error)?;
     fault::point("renamed");
@@ -94,10 +98,23 @@ fn fresh_file(path: &Path, folder: &Path) -> io::Result<tempfile::NamedTempFile>
 /// As [`write()`].
 pub fn remove(path: &Path, before: &str) -> io::Result<()> {
     expect(path, Some(before))?;
+    no_link(path)?;
     fault::point("remove");
     std::fs::remove_file(path)?;
     fault::point("removed");
     path.parent().map_or(Ok(()), sync_folder)
+}
+
+/// `path` was resolved when it was chosen. A link in it now was put there since, and would lead the
+/// write elsewhere. (What changes between this look and the rename is seen by nobody; the rename
+/// then replaces a link instead of following it, so that only a swapped folder could mislead it.)
+fn no_link(path: &Path) -> io::Result<()> {
+    let changed = || io::Error::other("a link stands where a folder or file was");
+    let folder = path.parent().ok_or_else(|| io::Error::other("it has no folder"))?;
+    if path.is_symlink() || folder.canonicalize()? != folder {
+        return Err(changed());
+    }
+    Ok(())
 }
 
 fn expect(path: &Path, before: Option<&str>) -> io::Result<()> {
@@ -140,7 +157,7 @@ mod tests {
     #[test]
     fn a_write_keeps_permissions_and_leaves_nothing_behind() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("CLAUDE.md");
+        let path = folder.path().canonicalize().unwrap().join("CLAUDE.md");
         write(&path, None, b"one").unwrap();
         std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         write(&path, Some(&hash(b"one")), b"two").unwrap();
@@ -150,9 +167,26 @@ mod tests {
     }
 
     #[test]
+    fn a_link_put_in_the_way_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("in")).unwrap();
+        std::fs::create_dir_all(root.join("out")).unwrap();
+        std::fs::write(root.join("out/CLAUDE.md"), "theirs").unwrap();
+        std::os::unix::fs::symlink(root.join("out/CLAUDE.md"), root.join("in/CLAUDE.md")).unwrap();
+        std::os::unix::fs::symlink(root.join("out"), root.join("sub")).unwrap();
+        for path in [root.join("in/CLAUDE.md"), root.join("sub/CLAUDE.md")] {
+            assert!(write(&path, Some(&hash(b"theirs")), b"ours").is_err());
+            assert!(remove(&path, &hash(b"theirs")).is_err());
+        }
+        assert_eq!(std::fs::read(root.join("out/CLAUDE.md")).unwrap(), b"theirs");
+        assert_eq!(std::fs::read_dir(root.join("out")).unwrap().count(), 1);
+    }
+
+    #[test]
     fn a_changed_file_is_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("CLAUDE.md");
+        let path = folder.path().canonicalize().unwrap().join("CLAUDE.md");
         std::fs::write(&path, "theirs").unwrap();
         let error = write(&path, Some(&hash(b"ours")), b"new").unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);

@@ -71,6 +71,7 @@ fn perform_group(ctx: &mut Context<'_>, mut group: Group) -> Result<()> {
         Err(error) => return refuse(ctx, &group.steps, &group.path, &error.to_string()),
     };
     refuse_changed(ctx, &mut group, before.as_deref())?;
+    refuse_outside(ctx, &mut group)?;
     if group.steps.is_empty() {
         return Ok(());
     }
@@ -94,15 +95,33 @@ fn perform_group(ctx: &mut Context<'_>, mut group: Group) -> Result<()> {
 /// Takes out the steps whose requirements do not hold.
 fn refuse_changed(ctx: &mut Context<'_>, group: &mut Group, before: Option<&[u8]>) -> Result<()> {
     let hash = before.map(door::hash);
-    let (mut kept, mut refused) = (Vec::new(), Vec::new());
-    for step in std::mem::take(&mut group.steps) {
-        match unmet(ctx, &step, hash.as_deref())? {
-            None => kept.push(step),
-            Some(why) => refused.push((step, why)),
+    keep_if(ctx, group, |ctx, step| unmet(ctx, step, hash.as_deref()))
+}
+
+/// Takes out the steps that would put text where their entry's may not go: a plan may have been
+/// edited, and a folder may have become a link since.
+fn refuse_outside(ctx: &mut Context<'_>, group: &mut Group) -> Result<()> {
+    let path = group.path.clone();
+    keep_if(ctx, group, |ctx, step| match line_op(&step.step) {
+        Some(LineOp { change: Change::Add | Change::Replace { .. }, .. }) => {
+            super::route::denied(ctx, &step.step, &path)
         }
-    }
-    for (step, why) in refused {
-        refuse(ctx, &[step], &group.path, &why)?;
+        _ => Ok(None),
+    })
+}
+
+/// Keeps the steps for which `why` finds nothing; refuses the others with what it says.
+fn keep_if(
+    ctx: &mut Context<'_>,
+    group: &mut Group,
+    why: impl Fn(&Context<'_>, &PlannedStep) -> Result<Option<String>>,
+) -> Result<()> {
+    let mut kept = Vec::new();
+    for step in std::mem::take(&mut group.steps) {
+        match why(ctx, &step)? {
+            None => kept.push(step),
+            Some(why) => refuse(ctx, &[step], &group.path, &why)?,
+        }
     }
     group.steps = kept;
     Ok(())
@@ -147,7 +166,7 @@ pub fn line_op(step: &Step) -> Option<LineOp> {
     let change = match &route.op {
         RouteOp::Add => Change::Add,
         RouteOp::Replace { old_line } => Change::Replace { old: old_line.clone() },
-        RouteOp::Withdraw => Change::Withdraw,
+        RouteOp::Withdraw | RouteOp::Displace => Change::Withdraw,
         RouteOp::AlreadyKnown { .. } => return None,
     };
     Some(LineOp { section: route.section.clone(), line: route.line.clone(), change })
@@ -393,7 +412,7 @@ fn inverse(planned: &PlannedStep) -> Option<PlannedStep> {
     let Step::Route { route, from } = &planned.step else { return None };
     let (op, line) = match &route.op {
         RouteOp::Add => (RouteOp::Withdraw, route.line.clone()),
-        RouteOp::Withdraw => (RouteOp::Add, route.line.clone()),
+        RouteOp::Withdraw | RouteOp::Displace => (RouteOp::Add, route.line.clone()),
         RouteOp::Replace { old_line } => {
             (RouteOp::Replace { old_line: route.line.clone() }, old_line.clone())
         }
@@ -418,7 +437,10 @@ fn record_restore(
     let tick = ctx.tick_id()?;
     let group = Group { path: path.to_path_buf(), steps };
     let id = begin(ctx, tick, &group, before.as_deref(), after.as_deref())?;
-    put(path, before.as_deref(), after.as_deref()).map_err(|error| Error::io(path, &error))?;
+    if let Err(error) = put(path, before.as_deref(), after.as_deref()) {
+        ctx.store.write(|tx| routes::set_write(tx, id, "refused"))?;
+        return Err(Error::io(path, &error));
+    }
     ctx.store.write(|tx| {
         for step in &group.steps {
             store::set_step_status(tx, tick, step.n, "done", "")?;

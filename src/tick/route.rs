@@ -4,16 +4,20 @@
 //! proven entries that no file states yet are placed. A project whose files cannot be used is named
 //! and waits; the others go on.
 
+mod budget;
 mod gather;
+mod known;
 pub mod offline;
 mod place;
 pub(super) mod reconcile;
+mod wide;
 
 use super::{Context, Level, Mode};
 use crate::error::Result;
 use crate::store::{self, StoredEntry, routes};
-use crate::targets::{Confinement, Targets, expand};
-use lifecycle_phases::Phase;
+use crate::targets::{Confinement, Denied, Format, Targets, expand, item_line, value_line};
+use lifecycle_phases::route::brief;
+use lifecycle_phases::{Phase, Step};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +62,25 @@ fn confinement(ctx: &Context<'_>, targets: &Targets, project: Option<&str>) -> C
     Confinement::new(roots, &ctx.settings.route.deny)
 }
 
+/// Why the text of a step may not be put into `path`, if it may not: the entry's project and the
+/// user's own files are where it may go, as links resolve now.
+pub(super) fn denied(ctx: &Context<'_>, step: &Step, path: &Path) -> Result<Option<String>> {
+    let Step::Route { route, .. } = step else { return Ok(None) };
+    let targets = Targets::load(&ctx.settings.route.targets)?;
+    let stored = store::entry_by_id(ctx.store.reader(), &route.entry)?;
+    let project = stored.and_then(|stored| stored.entry.project);
+    let own = confinement(ctx, &targets, project.as_deref()).resolve(path);
+    let outcome = match (own, &project) {
+        (Err(Denied::Outside(_)), Some(_)) => confinement(ctx, &targets, None).resolve(path),
+        (outcome, _) => outcome,
+    };
+    Ok(match outcome {
+        Ok(resolved) if resolved == path => None,
+        Ok(resolved) => Some(format!("it has become a link to {}", resolved.display())),
+        Err(denied) => Some(format!("it {denied}")),
+    })
+}
+
 /// The folders of the user's own targets.
 fn user_roots(targets: &Targets, home: &Path) -> Vec<PathBuf> {
     let patterns = targets.0.iter().flat_map(|spec| &spec.paths);
@@ -95,7 +118,10 @@ fn strength(ctx: &Context<'_>, stored: &StoredEntry) -> Result<u64> {
     Ok(sources.unsigned_abs() + u64::from(stored.entry.recalls))
 }
 
-/// Whether the entry may also go to a file of the user's that every project loads.
-fn is_wide(ctx: &Context<'_>, stored: &StoredEntry) -> Result<bool> {
-    Ok(store::routes::projects_stating(ctx.store.reader(), &stored.entry.content_hash.0)? >= 2)
+/// The line that stands for an entry in a file of this format.
+fn line_for(format: Format, text: &str) -> String {
+    match format {
+        Format::Markdown => item_line(&brief(text)),
+        _ => value_line(&brief(text)),
+    }
 }

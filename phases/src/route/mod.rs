@@ -7,6 +7,7 @@
 
 mod blocks;
 mod bm25;
+mod brief;
 mod directions;
 pub mod known;
 mod rank;
@@ -16,4 +17,5 @@ mod style;
 mod tokens;
 
 pub use blocks::blocks;
+pub use brief::{READABLE, brief};
 pub use rank::{Block, Candidate, Place, Query, Ranked, Ranker, Ranking, Verdict};

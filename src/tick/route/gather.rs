@@ -5,7 +5,7 @@ use crate::embed::{CHUNK, Embedder, Role, text_hash};
 use crate::error::Result;
 use crate::store::routes;
 use crate::targets::{self, Format, Found, Scope, door, front_matter};
-use lifecycle_phases::Phase;
+use lifecycle_phases::{Phase, Requirement};
 use lifecycle_phases::route::{Block, Candidate, Place, blocks};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -23,6 +23,16 @@ pub struct Loaded {
     pub bytes: Option<Vec<u8>>,
     /// 1-based line of each block of the candidate.
     pub lines: Vec<usize>,
+}
+
+impl Loaded {
+    /// That the file is still as it was read.
+    pub fn unchanged(&self) -> Requirement {
+        Requirement::File {
+            path: self.path.to_string_lossy().into_owned(),
+            hash: self.bytes.as_deref().map(door::hash),
+        }
+    }
 }
 
 /// Reads `found` and takes it apart. What has to be left alone is noted.
@@ -104,6 +114,9 @@ pub fn embed(ctx: &mut Context<'_>, candidates: &mut [Candidate]) -> Result<()> 
             None => drop(missing.insert(hash, text)),
         }
     }
+    let used: Vec<String> = known.keys().cloned().collect();
+    let now = ctx.now();
+    routes::vectors_used(&mut ctx.store, &descriptor, &used, now)?;
     let missing: Vec<(String, String)> = missing.into_iter().collect();
     for chunk in missing.chunks(CHUNK) {
         known.extend(embed_chunk(ctx, &*embedder, &descriptor, chunk)?);
