@@ -68,6 +68,9 @@ pub enum Denied {
     /// A pipe, a socket or a device has the file's name.
     #[error("is not a regular file")]
     NoFile,
+    /// Its assistant was told not to load it.
+    #[error("is hidden from Claude Code by claudeMdExcludes")]
+    Hidden,
 }
 
 /// The roots and the deny list.

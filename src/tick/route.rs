@@ -15,7 +15,7 @@ mod wide;
 use super::{Context, Level, Mode};
 use crate::error::Result;
 use crate::store::{self, StoredEntry, routes};
-use crate::targets::{Confinement, Denied, Format, Targets, expand, item_line, value_line};
+use crate::targets::{Confinement, Denied, Format, Moved, Targets, expand, item_line, value_line};
 use lifecycle_phases::route::brief;
 use lifecycle_phases::{Phase, Step};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
         }
         return Ok(());
     }
-    let targets = Targets::load(&ctx.settings.route.targets)?;
+    let targets = Targets::load(&ctx.settings.route.targets, &Moved::from_env())?;
     reconcile::run(ctx)?;
     for (project, entries) in by_project(routes::pending(ctx.store.reader())?) {
         place::run(ctx, &targets, project.as_deref(), entries)?;
@@ -66,7 +66,7 @@ fn confinement(ctx: &Context<'_>, targets: &Targets, project: Option<&str>) -> C
 /// user's own files are where it may go, as links resolve now.
 pub(super) fn denied(ctx: &Context<'_>, step: &Step, path: &Path) -> Result<Option<String>> {
     let Step::Route { route, .. } = step else { return Ok(None) };
-    let targets = Targets::load(&ctx.settings.route.targets)?;
+    let targets = Targets::load(&ctx.settings.route.targets, &Moved::from_env())?;
     let stored = store::entry_by_id(ctx.store.reader(), &route.entry)?;
     let project = stored.and_then(|stored| stored.entry.project);
     let own = confinement(ctx, &targets, project.as_deref()).resolve(path);

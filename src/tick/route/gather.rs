@@ -4,7 +4,7 @@ use super::super::{Context, Level, files};
 use crate::embed::{CHUNK, Embedder, Role, text_hash};
 use crate::error::Result;
 use crate::store::routes;
-use crate::targets::{self, Format, Found, Scope, door, front_matter};
+use crate::targets::{self, Denied, Format, Found, Scope, door, front_matter};
 use lifecycle_phases::{Phase, Requirement};
 use lifecycle_phases::route::{Block, Candidate, Place, blocks};
 use std::collections::{BTreeMap, HashMap};
@@ -39,6 +39,11 @@ impl Loaded {
 pub fn load(ctx: &mut Context<'_>, found: Vec<Found>) -> Vec<(Loaded, Candidate)> {
     let mut loaded = Vec::new();
     for target in found {
+        if target.resolved == Err(Denied::Hidden) {
+            let text = format!("{} {}; it gets no line", target.path.display(), Denied::Hidden);
+            ctx.note(Level::Info, Phase::Route, text);
+            continue;
+        }
         match read(ctx, &target) {
             Ok(one) => loaded.push(one),
             Err(why) => {

@@ -10,7 +10,7 @@ use crate::capture::project::OPT_OUT;
 use crate::embed::{Role, embed_one};
 use crate::error::Result;
 use crate::store::{StoredEntry, routes};
-use crate::targets::{self, Targets, discover};
+use crate::targets::{self, Moved, Targets, discover, excludes};
 use lifecycle_phases::route::scope::named_files;
 use lifecycle_phases::route::{Candidate, Query, Ranked, Ranker, Ranking, Verdict};
 use lifecycle_phases::{Phase, PlannedStep, Route, RouteOp, Step};
@@ -65,7 +65,9 @@ pub fn run(
 
 fn found(ctx: &Context<'_>, targets: &Targets, project: Option<&str>) -> Vec<targets::Found> {
     let confinement = confinement(ctx, targets, project);
-    discover(targets, project.map(Path::new), &ctx.paths.home, &confinement)
+    let (root, home) = (project.map(Path::new), &ctx.paths.home);
+    let hidden = excludes(&Moved::from_env().claude(home), root);
+    discover(targets, root, home, &confinement, &hidden)
 }
 
 fn name(project: Option<&str>) -> String {
