@@ -25,3 +25,8 @@ pub fn point(name: &str) {
 #[cfg(not(debug_assertions))]
 #[inline]
 pub fn point(_name: &str) {}
+
+/// Whether writes to target files fail half way; never in a release build.
+pub fn disk_is_full() -> bool {
+    cfg!(debug_assertions) && std::env::var_os("LIFECYCLE_FAULT").is_some_and(|what| what == "full")
+}

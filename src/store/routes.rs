@@ -64,6 +64,14 @@ pub fn written(connection: &Connection) -> Result<Vec<RouteRow>> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
+/// The files in which a line of an entry stands.
+pub fn written_of(connection: &Connection, entry: &EntryId) -> Result<Vec<String>> {
+    let sql = "SELECT path FROM route WHERE entry_id = ?1 AND status = 'written' ORDER BY path";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map([entry.as_str()], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 /// Every row of a file, whatever its status.
 pub fn of_path(connection: &Connection, path: &str) -> Result<Vec<RouteRow>> {
     let sql = format!("SELECT {ROUTE_COLUMNS} FROM route WHERE path = ?1 ORDER BY updated, entry");

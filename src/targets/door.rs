@@ -66,7 +66,7 @@ pub fn write(path: &Path, before: Option<&str>, bytes: &[u8]) -> io::Result<()> 
     no_link(path)?;
     let folder = path.parent().ok_or_else(|| io::Error::other("it has no folder"))?;
     let mut file = fresh_file(path, folder)?;
-    file.write_all(bytes)?;
+    fill(&mut file, bytes)?;
     file.as_file().set_permissions(permissions(path)?)?;
     file.as_file().sync_all()?;
     expect(path, before)?;
@@ -75,6 +75,14 @@ pub fn write(path: &Path, before: Option<&str>, bytes: &[u8]) -> io::Result<()> 
     file.persist(path).map_err(|error| error.error)?;
     fault::point("renamed");
     sync_folder(folder)
+}
+
+fn fill(file: &mut tempfile::NamedTempFile, bytes: &[u8]) -> io::Result<()> {
+    if fault::disk_is_full() {
+        file.write_all(&bytes[..bytes.len() / 2])?;
+        return Err(io::ErrorKind::StorageFull.into());
+    }
+    file.write_all(bytes)
 }
 
 /// The temporary file beside `path`. Its name follows from that of `path`, so that the one a killed

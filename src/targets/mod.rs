@@ -34,9 +34,9 @@ mod yaml;
 
 pub use confine::{Confinement, Denied};
 pub use discover::{Found, discover, expand};
+pub use excludes::excludes;
 pub use front::{FrontMatter, front_matter};
 pub use line::{item_line, value_line};
-pub use excludes::excludes;
 pub use spec::{Moved, Scope, TargetSpec, Targets};
 
 use std::ops::Range;

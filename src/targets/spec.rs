@@ -95,7 +95,11 @@ impl Targets {
             all.insert(name.clone(), over(settings.clone(), known));
         }
         let enabled = all.into_iter().filter(|(_, settings)| settings.enabled.unwrap_or(true));
-        Ok(Self(enabled.map(|(name, settings)| complete(name, settings, moved)).collect::<Result<_>>()?))
+        Ok(Self(
+            enabled
+                .map(|(name, settings)| complete(name, settings, moved))
+                .collect::<Result<_>>()?,
+        ))
     }
 }
 

@@ -66,6 +66,28 @@ fn yaml_and_json_keep_their_looks() {
 }
 
 #[test]
+fn a_key_that_is_missing_is_made_and_goes_with_its_last_line() {
+    let json = "{\n  \"a\": 1\n}\n";
+    let toml = "d = { e = 1 }\nf = {}\n";
+    for (format, base, key, wanted) in [
+        (Format::Json, json, "rules", "{\n  \"a\": 1,\n  \"rules\" :  [\n    \"x\"\n  ]\n}\n"),
+        (Format::Json, "{}", "rules", "{\"rules\" :  [\"x\"]}"),
+        (Format::Toml, toml, "d.rules", "d = { e = 1, rules  =  [\"x\"] }\nf = {}\n"),
+        (Format::Toml, toml, "f.rules", "d = { e = 1 }\nf = { rules  =  [\"x\"]}\n"),
+    ] {
+        let path: Vec<&str> = key.split('.').collect();
+        let after = text(format, base, &[add(&path, "x")]);
+        assert_eq!(after, wanted);
+        let grown = text(format, &after, &[add(&path, "y")]);
+        let both = ["x", "y"].map(|line| LineOp { change: Change::Withdraw, ..add(&path, line) });
+        assert_eq!(text(format, &grown, &both), base);
+    }
+    let own = "{\"rules\": [\"x\"]}";
+    let out = LineOp { change: Change::Withdraw, ..add(&["rules"], "x") };
+    assert_eq!(text(Format::Json, own, &[out]), "{\"rules\": []}");
+}
+
+#[test]
 fn what_does_not_parse_is_refused() {
     for (format, base) in [
         (Format::Toml, "model = \"gpt-5\"\n[features\nweb_search = true\n"),

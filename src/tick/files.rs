@@ -367,7 +367,13 @@ fn undo_write(
     }
     let inverse: Vec<PlannedStep> =
         undone.iter().filter_map(|record| inverse(&record.planned)).collect();
+    let how = match (&restored, now == write.after) {
+        (None, _) => "is gone again: it was made by that tick",
+        (_, true) => "is byte for byte as before that tick",
+        (_, false) => "was changed since: our lines of that tick are taken back, the rest stays",
+    };
     record_restore(ctx, &path, now, restored, inverse)?;
+    ctx.note(Level::Info, Phase::Route, format!("{} {how}", path.display()));
     ctx.store.write(|tx| routes::set_write(tx, write.id, "undone"))?;
     take_back_rows(ctx, write.tick, &undone)
 }

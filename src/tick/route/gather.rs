@@ -5,8 +5,8 @@ use crate::embed::{CHUNK, Embedder, Role, text_hash};
 use crate::error::Result;
 use crate::store::routes;
 use crate::targets::{self, Denied, Format, Found, Scope, door, front_matter};
-use lifecycle_phases::{Phase, Requirement};
 use lifecycle_phases::route::{Block, Candidate, Place, blocks};
+use lifecycle_phases::{Phase, Requirement};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 

@@ -84,8 +84,7 @@ fn replace_step(
         runners_up: Vec::new(),
     };
     let step = Step::Route { route, from: stored.entry.state };
-    PlannedStep::new(Phase::Route, step, "brings our line up to date")
-        .requiring(target.unchanged())
+    PlannedStep::new(Phase::Route, step, "brings our line up to date").requiring(target.unchanged())
 }
 
 fn known_step(

@@ -196,7 +196,8 @@ fn write(
         let line = line_for(target.found.format, &stored.entry.text);
         match sheet.take(ctx, ranked.file, stored, &section, &line)? {
             Ok(mut steps) => {
-                let add = add_step(stored, sheet.loaded, section, line, ranked, ranking, candidates);
+                let add =
+                    add_step(stored, sheet.loaded, section, line, ranked, ranking, candidates);
                 steps.push(add);
                 return Ok(steps);
             }
