@@ -63,7 +63,7 @@ fn what_cannot_be_used_is_named_and_stays() {
         let said = home.route().code(6).said();
         assert!(said.contains(message), "{kind}: {said}");
         assert_eq!((bytes_of(&path), bytes_of(&outside)), before, "{kind}");
-        assert_eq!(home.files(), ["CLAUDE.md"], "{kind}");
+        assert!(home.files().iter().all(|name| name == "CLAUDE.md"), "{kind}");
         assert_eq!(home.state(&id), "proven", "{kind}");
     }
 }
@@ -120,10 +120,7 @@ fn a_text_that_tries_to_break_out_is_one_plain_line() {
     home.route().success();
     let after = home.get("CLAUDE.md");
     assert!(after.starts_with(before), "{after}");
-    assert_eq!(
-        after.matches("lifecycle:end -->").count(),
-        2 - usize::from(!after.contains("-- >"))
-    );
+    assert_eq!(after.matches("<!-- lifecycle:end -->").count(), 1, "{after}");
     assert_eq!(after.lines().count(), 3 + 4, "{after}");
     assert!(after.contains("`@/etc/passwd`"), "{after}");
     assert!(!after.contains('\u{202e}') && !after.contains('\u{7}') && !after.contains("```"));

@@ -114,7 +114,7 @@ fn a_long_entry_is_a_readable_line_and_why_has_the_rest() {
     let long = "Each Postgres table of the database has a `created_at` column in UTC. \
                 The column is filled by the database itself and never by the application, which \
                 must not send it at all. The check runs as `pnpm db:lint`. Nobody remembers why \
-                the first three tables did it another way.";
+                the older tables did it another way.";
     home.prove(Some(&home.project()), long);
     home.route().success();
     let text = home.get("CLAUDE.md");
