@@ -1,13 +1,14 @@
 //! The one door to users' files: read, write as a whole, remove.
 //!
-//! A write makes a temporary file beside the target, fills and syncs it, gives it the target's
-//! permissions and renames it over the target, then syncs the folder. Whatever fails leaves the old
-//! file whole and no temporary file behind. The caller passes the resolved path, so a symbolic link
-//! stays one. A hard link is broken, as with every write by rename.
+//! A write goes the way of [`crate::durable`] and keeps the target's permissions. Whatever fails
+//! leaves the old file whole and no temporary file behind. The caller passes the resolved path, so
+//! a symbolic link stays one; a link that came into that path since is an error. A hard link is
+//! broken, as with every write by rename.
 
-use crate::fault;
-use std::fs::{File, Permissions};
-use std::io::{self, Write};
+use crate::durable::{self, Folder};
+use std::ffi::OsStr;
+use std::fs::Permissions;
+use std::io;
 use std::path::Path;
 
 /// Files above this size are not read (bytes): Claude Code's own limit for an instruction file.
@@ -57,47 +58,24 @@ pub fn writable(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes `bytes` the content of `path` if it still has `before` (hash; `None`: no file).
+/// Makes `bytes` the content of the resolved `path` if it still has `before` (hash; `None`: no
+/// file).
 ///
 /// # Errors
 /// [`io::ErrorKind::AlreadyExists`] when the content is another one by now; else what writing gave.
+/// An error after the rename leaves the new content, of which is not known whether it lasts: read
+/// the file to tell.
 pub fn write(path: &Path, before: Option<&str>, bytes: &[u8]) -> io::Result<()> {
     writable(path)?;
-    no_link(path)?;
-    let folder = path.parent().ok_or_else(|| io::Error::other("it has no folder"))?;
-    let mut file = fresh_file(path, folder)?;
-    fill(&mut file, bytes)?;
-    file.as_file().set_permissions(permissions(path)?)?;
-    file.as_file().sync_all()?;
-    expect(path, before)?;
-    no_link(path)?;
-    fault::point("rename");
-    file.persist(path).map_err(|error| error.error)?;
-    fault::point("renamed");
-    sync_folder(folder)
-}
-
-fn fill(file: &mut tempfile::NamedTempFile, bytes: &[u8]) -> io::Result<()> {
-    if fault::disk_is_full() {
-        file.write_all(&bytes[..bytes.len() / 2])?;
-        return Err(io::ErrorKind::StorageFull.into());
-    }
-    file.write_all(bytes)
-}
-
-/// The temporary file beside `path`. Its name follows from that of `path`, so that the one a killed
-/// run left is replaced by the run that picks up after it.
-fn fresh_file(path: &Path, folder: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let name = hash(path.file_name().unwrap_or_default().as_encoded_bytes());
-    let prefix = format!(".lifecycle-{}", &name[..12]);
-    match std::fs::remove_file(folder.join(format!("{prefix}.tmp"))) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => tempfile::Builder::new()
-            .prefix(&prefix)
-            .suffix(".tmp")
-            .rand_bytes(0)
-            .tempfile_in(folder),
-    }
+    let (folder, name) = durable::parts(path)?;
+    let folder = Folder::resolved(folder)?;
+    let mut draft = folder.draft(name)?;
+    draft.fill(bytes)?;
+    draft.permit(permissions(path)?)?;
+    draft.sync()?;
+    expect(&folder, name, before)?;
+    draft.place()?;
+    folder.sync()
 }
 
 /// Removes `path` if it still has `before`.
@@ -105,28 +83,26 @@ fn fresh_file(path: &Path, folder: &Path) -> io::Result<tempfile::NamedTempFile>
 /// # Errors
 /// As [`write()`].
 pub fn remove(path: &Path, before: &str) -> io::Result<()> {
-    expect(path, Some(before))?;
-    no_link(path)?;
-    fault::point("remove");
-    std::fs::remove_file(path)?;
-    fault::point("removed");
-    path.parent().map_or(Ok(()), sync_folder)
+    let (folder, name) = durable::parts(path)?;
+    let folder = Folder::resolved(folder)?;
+    expect(&folder, name, Some(before))?;
+    folder.remove(name)
 }
 
-/// `path` was resolved when it was chosen. A link in it now was put there since, and would lead the
-/// write elsewhere. (What changes between this look and the rename is seen by nobody; the rename
-/// then replaces a link instead of following it, so that only a swapped folder could mislead it.)
-fn no_link(path: &Path) -> io::Result<()> {
-    let changed = || io::Error::other("a link stands where a folder or file was");
-    let folder = path.parent().ok_or_else(|| io::Error::other("it has no folder"))?;
-    if path.is_symlink() || folder.canonicalize()? != folder {
-        return Err(changed());
+/// Makes what was last done beside `path` last.
+///
+/// # Errors
+/// Whatever syncing gives.
+pub fn confirm(path: &Path) -> io::Result<()> {
+    Folder::open(durable::parts(path)?.0)?.sync()
+}
+
+fn expect(folder: &Folder, name: &OsStr, before: Option<&str>) -> io::Result<()> {
+    let path = folder.file(name);
+    if path.is_symlink() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is a symbolic link now"));
     }
-    Ok(())
-}
-
-fn expect(path: &Path, before: Option<&str>) -> io::Result<()> {
-    let now = read(path)?.map(|bytes| hash(&bytes));
+    let now = read(&path)?.map(|bytes| hash(&bytes));
     if now.as_deref() == before {
         return Ok(());
     }
@@ -152,10 +128,6 @@ fn new_file_permissions(path: &Path) -> io::Result<Permissions> {
     tempfile::NamedTempFile::new_in(folder)?.as_file().metadata().map(|meta| meta.permissions())
 }
 
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -165,7 +137,7 @@ mod tests {
     #[test]
     fn a_write_keeps_permissions_and_leaves_nothing_behind() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().canonicalize().unwrap().join("CLAUDE.md");
+        let path = folder.path().join("CLAUDE.md");
         write(&path, None, b"one").unwrap();
         std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         write(&path, Some(&hash(b"one")), b"two").unwrap();
@@ -175,26 +147,9 @@ mod tests {
     }
 
     #[test]
-    fn a_link_put_in_the_way_is_not_followed() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        std::fs::create_dir_all(root.join("in")).unwrap();
-        std::fs::create_dir_all(root.join("out")).unwrap();
-        std::fs::write(root.join("out/CLAUDE.md"), "theirs").unwrap();
-        std::os::unix::fs::symlink(root.join("out/CLAUDE.md"), root.join("in/CLAUDE.md")).unwrap();
-        std::os::unix::fs::symlink(root.join("out"), root.join("sub")).unwrap();
-        for path in [root.join("in/CLAUDE.md"), root.join("sub/CLAUDE.md")] {
-            assert!(write(&path, Some(&hash(b"theirs")), b"ours").is_err());
-            assert!(remove(&path, &hash(b"theirs")).is_err());
-        }
-        assert_eq!(std::fs::read(root.join("out/CLAUDE.md")).unwrap(), b"theirs");
-        assert_eq!(std::fs::read_dir(root.join("out")).unwrap().count(), 1);
-    }
-
-    #[test]
     fn a_changed_file_is_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().canonicalize().unwrap().join("CLAUDE.md");
+        let path = folder.path().join("CLAUDE.md");
         std::fs::write(&path, "theirs").unwrap();
         let error = write(&path, Some(&hash(b"ours")), b"new").unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);

@@ -4,6 +4,7 @@
 //! proven entries that no file states yet are placed. A project whose files cannot be used is named
 //! and waits; the others go on.
 
+mod brake;
 mod budget;
 mod gather;
 mod known;
@@ -15,9 +16,9 @@ mod wide;
 use super::{Context, Level, Mode};
 use crate::error::Result;
 use crate::store::{self, StoredEntry, routes};
-use crate::targets::{Confinement, Denied, Format, Moved, Targets, expand, item_line, value_line};
+use crate::targets::{Confinement, Format, Moved, Targets, expand, item_line, value_line};
 use lifecycle_phases::route::brief;
-use lifecycle_phases::{Phase, Step};
+use lifecycle_phases::{Phase, PlannedStep};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,13 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
     }
     let targets = Targets::load(&ctx.settings.route.targets, &Moved::from_env())?;
     reconcile::run(ctx)?;
+    let untrusted = routes::untrusted(ctx.store.reader())?;
+    if untrusted > 0 {
+        let text = format!(
+            "{untrusted} proven entries are written nowhere: only a tool's output or a page says them"
+        );
+        ctx.note(Level::Info, Phase::Route, text);
+    }
     for (project, entries) in by_project(routes::pending(ctx.store.reader())?) {
         place::run(ctx, &targets, project.as_deref(), entries)?;
     }
@@ -62,22 +70,32 @@ fn confinement(ctx: &Context<'_>, targets: &Targets, project: Option<&str>) -> C
     Confinement::new(roots, &ctx.settings.route.deny)
 }
 
-/// Why the text of a step may not be put into `path`, if it may not: the entry's project and the
-/// user's own files are where it may go, as links resolve now.
-pub(super) fn denied(ctx: &Context<'_>, step: &Step, path: &Path) -> Result<Option<String>> {
-    let Step::Route { route, .. } = step else { return Ok(None) };
+/// Whether `steps` may write to `path`. A plan can come from a file, so its paths are held to the
+/// same bounds as those that the phase finds: below the project of the entry, a folder of the
+/// user's targets or `route.roots`, or a file with lines of ours. The outer error is the store's.
+pub(super) fn confined(
+    ctx: &Context<'_>,
+    path: &Path,
+    steps: &[PlannedStep],
+) -> Result<std::result::Result<(), String>> {
     let targets = Targets::load(&ctx.settings.route.targets, &Moved::from_env())?;
-    let stored = store::entry_by_id(ctx.store.reader(), &route.entry)?;
-    let project = stored.and_then(|stored| stored.entry.project);
-    let own = confinement(ctx, &targets, project.as_deref()).resolve(path);
-    let outcome = match (own, &project) {
-        (Err(Denied::Outside(_)), Some(_)) => confinement(ctx, &targets, None).resolve(path),
-        (outcome, _) => outcome,
-    };
-    Ok(match outcome {
-        Ok(resolved) if resolved == path => None,
-        Ok(resolved) => Some(format!("it has become a link to {}", resolved.display())),
-        Err(denied) => Some(format!("it {denied}")),
+    let home = &ctx.paths.home;
+    let mut roots: Vec<PathBuf> =
+        ctx.settings.route.roots.iter().filter_map(|root| expand(root, home)).collect();
+    roots.extend(user_roots(&targets, home));
+    for step in steps {
+        let Some(id) = step.step.entry() else { continue };
+        let stored = store::entry_by_id(ctx.store.reader(), id)?;
+        roots.extend(stored.and_then(|stored| stored.entry.project).map(PathBuf::from));
+    }
+    if !routes::of_path(ctx.store.reader(), &path.to_string_lossy())?.is_empty() {
+        roots.extend(path.parent().map(Path::to_path_buf));
+    }
+    let confinement = Confinement::new(roots, &ctx.settings.route.deny);
+    Ok(match confinement.resolve(path) {
+        Ok(resolved) if resolved == path => Ok(()),
+        Ok(resolved) => Err(format!("a link in its path leads to {}", resolved.display())),
+        Err(denied) => Err(denied.to_string()),
     })
 }
 

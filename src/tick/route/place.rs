@@ -1,6 +1,7 @@
 //! Places proven entries: which file, which section, or why not.
 
 use super::super::{Context, Level, files};
+use super::brake::brake;
 use super::budget::Sheet;
 use super::gather::{self, Loaded};
 use super::known::known;
@@ -9,6 +10,7 @@ use super::{confinement, line_for, short, strength};
 use crate::capture::project::OPT_OUT;
 use crate::embed::{Role, embed_one};
 use crate::error::Result;
+use crate::progress::Progress;
 use crate::store::{StoredEntry, routes};
 use crate::targets::{self, Moved, Targets, discover, excludes};
 use lifecycle_phases::route::scope::named_files;
@@ -60,6 +62,7 @@ pub fn run(
     gather::embed(ctx, &mut candidates)?;
     let mut sheet = Sheet::new(&loaded, strengths);
     let steps = plan(ctx, &entries, &wide, &mut sheet, &candidates)?;
+    let steps = brake(ctx, steps);
     files::perform(ctx, steps)
 }
 
@@ -83,7 +86,9 @@ fn plan(
 ) -> Result<Vec<PlannedStep>> {
     let (ranker, loaded) = (Ranker::new(candidates), sheet.loaded);
     let mut steps = Vec::new();
+    let progress = Progress::of("placing", entries.len());
     for (stored, wide) in entries.iter().zip(wide) {
+        progress.add(1);
         let query = query(ctx, stored)?;
         let mut ranking = ranker.rank(&query);
         ranking.files.retain(|ranked| *wide || !gather::is_user(&loaded[ranked.file].found));
