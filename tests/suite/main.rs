@@ -32,6 +32,7 @@ mod mcp;
 mod model;
 mod model_storm;
 mod observe;
+mod observe_live;
 mod odd_settings;
 mod redaction;
 mod report_page;
