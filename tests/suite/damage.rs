@@ -162,7 +162,7 @@ fn a_text_that_changed_on_the_disk_is_found() {
     let home = filled();
     let connection = Connection::open(home.database()).unwrap();
     connection
-        .execute("UPDATE entry SET text = replace(text, 'Buoy 7 ', 'Buoy 8 ') WHERE seq = 8", [])
+        .execute("UPDATE entry SET text = replace(text, 'Buoy 7 ', 'Buoy 8 ') WHERE text LIKE 'Buoy 7 %'", [])
         .unwrap();
     drop(connection);
     let found = home.run(&["doctor", "--repair", "--dry-run"]).code(6);
@@ -246,10 +246,8 @@ fn a_damaged_plan_is_refused_whatever_is_damaged() {
             bytes[at] ^= 1 << (n % 7);
         }
         std::fs::write(&plan, &bytes).unwrap();
-        let same = serde_json::from_slice::<Value>(&bytes).ok()
-            == serde_json::from_slice::<Value>(&good).ok();
-        if same {
-            continue; // A bit of white space.
+        if meant(&bytes).is_some_and(|plan| Some(plan) == meant(&good)) {
+            continue; // A bit of white space, or a digit beyond what a number holds.
         }
         let outcome = home.run(&["apply", "plan.json"]).code(8);
         assert!(
@@ -266,6 +264,13 @@ fn a_damaged_plan_is_refused_whatever_is_damaged() {
     home.run(&["apply", "nowhere.json"]).code(8);
     std::fs::write(&plan, good).unwrap();
     home.run(&["apply", "plan.json"]).success();
+}
+
+/// What a plan file says, sum included.
+fn meant(bytes: &[u8]) -> Option<(String, String)> {
+    let plan: lifecycle_phases::Plan = serde_json::from_slice(bytes).ok()?;
+    let value: Value = serde_json::from_slice(bytes).ok()?;
+    Some((serde_json::to_string(&plan).ok()?, value["sum"].as_str()?.to_string()))
 }
 
 #[test]
@@ -368,11 +373,7 @@ fn damaged_settings_are_named_with_their_line() {
     ] {
         std::fs::write(folder.join("config.toml"), text).unwrap();
         let outcome = home.run(&["list"]).code(3);
-        assert!(
-            outcome.err.contains("config.toml") || outcome.err.contains("newer_entries"),
-            "{}",
-            outcome.err
-        );
+        assert!(outcome.err.contains("config.toml"), "{}", outcome.err);
     }
     std::fs::write(folder.join("config.toml"), [0xff, 0xfe]).unwrap();
     home.run(&["list"]).code(3);

@@ -27,3 +27,31 @@ fn a_file_that_is_read_only() {
     assert_eq!(home.state(&id), "proven");
     assert_eq!(home.files(), ["CLAUDE.md"]);
 }
+
+/// Every write to a file beyond a kilobyte fails: with the signal that ends the process, and with
+/// the signal switched off.
+#[test]
+fn a_limit_on_the_size_of_files() {
+    for trap in ["", "trap '' XFSZ; "] {
+        let home = Home::new();
+        let before =
+            format!("# p\n\n{}", "- A rule of the house that takes some room.\n".repeat(60));
+        home.put("CLAUDE.md", &before);
+        let id = home.prove(Some(&home.project()), "The dev server listens on port 5173");
+        let plain = home.command(&["route"]);
+        let script = format!("{trap}ulimit -f 2; exec \"$0\" route");
+        let mut command = std::process::Command::new("sh");
+        command.arg("-c").arg(script).arg(plain.get_program()).env_clear();
+        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = command.current_dir(home.path()).output().unwrap();
+        assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        assert_eq!(home.get("CLAUDE.md"), before, "neither empty nor half");
+        if !trap.is_empty() {
+            assert_eq!(home.files(), ["CLAUDE.md"], "no temporary file remains");
+        }
+        assert_eq!(home.state(&id), "proven");
+        home.route().success();
+        assert_eq!(home.get("CLAUDE.md").matches("port 5173").count(), 1);
+        assert_eq!(home.files(), ["CLAUDE.md"], "no temporary file remains");
+    }
+}

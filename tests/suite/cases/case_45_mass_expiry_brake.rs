@@ -25,7 +25,7 @@ fn many_expiries_are_a_question_and_can_be_taken_back() {
         home.run(&["add", "--project", &project, &format!("ok, {words} {n} done for now")])
             .success();
     }
-    let asked = home.run(&["--set", "connect.max_links=0", "run"]).code(6);
+    let asked = home.run(&["--set", "connect.max_links=0", "run"]).code(7);
     assert!(asked.out.contains("--yes"), "{}", asked.out);
     assert_eq!(home.texts(&[]).len(), 40);
     let allowed = home.json(&["--set", "connect.max_links=0", "run", "--yes"]);
