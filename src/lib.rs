@@ -19,6 +19,7 @@ pub mod log;
 pub mod mcp;
 pub mod model;
 pub mod paths;
+pub mod progress;
 pub mod quiet;
 pub mod redact;
 pub mod report;

@@ -53,6 +53,9 @@ pub fn run(session: &Session, args: &ExportArgs) -> Result<ExitCode> {
     };
     file.as_file().sync_all().map_err(failed)?;
     file.persist(&args.file).map_err(|error| failed(error.error))?;
-    eprintln!("{entries} entries and {documents} documents in {}", args.file.display());
+    super::print_aside(&format!(
+        "{entries} entries and {documents} documents in {}",
+        args.file.display()
+    ));
     Ok(ExitCode::Success)
 }

@@ -9,7 +9,7 @@ use lifecycle_phases::Phase;
 /// Options of `route`.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lifecycle route --dry-run    which line would go where, with a diff of every file
+  lifecycle route --dry-run    which line would go where, with the diffs
   lifecycle route              write it; `lifecycle undo` takes it back")]
 pub struct RouteArgs {
     /// Show what would be written and write nothing

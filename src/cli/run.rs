@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(after_help = "Examples:
   lifecycle run                            one tick
-  lifecycle run --dry-run                  what a tick would do, with a diff of every file
-  lifecycle run --dry-run --plan plan.json keep it, then: lifecycle apply plan.json
+  lifecycle run --dry-run                  what a tick would do, with the diffs
+  lifecycle run --dry-run --plan plan.json    keep it for `lifecycle apply`
   lifecycle run --dry-run --plan plan.json --format html > tick.html
   lifecycle run --phase buffer --phase connect")]
 pub struct RunArgs {

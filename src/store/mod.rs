@@ -37,8 +37,8 @@ pub use descriptors::{
     placed_vectors, put_vector, some_lacking,
 };
 pub use documents::{
-    Document, NewChunk, Stored, chunks_lacking, delete_document, document, documents,
-    put_chunk_vector, put_document,
+    Document, NewChunk, Stored, chunks_lacking, count_chunks_lacking, delete_document, document,
+    documents, put_chunk_vector, put_document,
 };
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
@@ -49,8 +49,8 @@ pub use found::{
 };
 pub use fts::{Item, Scope, WordHit, index_words, rebuild_words, search_words};
 pub use journal::{
-    StepRecord, TickRecord, TickStatus, begin_tick, finish_tick, latest_undoable, record_step,
-    running_ticks, set_step_status, steps_of, tick, ticks,
+    StepRecord, TickRecord, TickStatus, begin_tick, finish_tick, keep_nearest, latest_undoable,
+    nearest_of, record_step, running_ticks, set_step_status, steps_of, tick, ticks,
 };
 pub use quality::{
     Generator, Latency, Quality, flat_prompts, generators, latency, quality, queue_wait,

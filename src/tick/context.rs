@@ -1,5 +1,6 @@
 //! What the glue of a phase works with, and the one door through which steps are performed.
 
+use super::Similarities;
 use super::notes::{Level, Note};
 use crate::clock::Clock;
 use crate::config::Settings;
@@ -50,6 +51,8 @@ pub struct Context<'a> {
     pub originals: BTreeMap<PathBuf, Option<Vec<u8>>>,
     /// What did not happen, and why.
     pub notes: Vec<Note>,
+    /// How near the new entries are to what was there.
+    pub nearest: Similarities,
     /// Every step performed so far, in order: the plan.
     pub performed: Vec<PlannedStep>,
     /// Opened at the first need; loads its model at the first text.
@@ -91,6 +94,7 @@ impl<'a> Context<'a> {
             overlay: BTreeMap::new(),
             originals: BTreeMap::new(),
             notes: Vec::new(),
+            nearest: Similarities::default(),
             performed: Vec::new(),
             embedder: OnceCell::new(),
             next_n: 1,

@@ -17,14 +17,28 @@ impl TickLock {
     pub fn take(paths: &Paths) -> Result<Self> {
         create_private(&paths.data)?;
         let path = paths.tick_lock();
+<<<<<<< HEAD
         let file = durable::private()
+||||||| e3228c3
+        let file = OpenOptions::new()
+=======
+        let is_new = !path.exists();
+        let file = OpenOptions::new()
+>>>>>>> main
             .create(true)
             .truncate(false)
             .write(true)
             .open(&path)
             .map_err(|error| Error::io(&path, &error))?;
         match file.try_lock() {
-            Ok(()) => Ok(Self { file }),
+            Ok(()) => {
+                let lock = Self { file };
+                if is_new {
+                    // A file that was just made tells of no run.
+                    lock.mark_run(0);
+                }
+                Ok(lock)
+            }
             Err(TryLockError::WouldBlock) => {
                 Err(Error::new(ExitCode::Busy, "another tick is running")
                     .hint("wait for it to end; `lifecycle status` shows it"))
@@ -44,6 +58,6 @@ impl TickLock {
     pub fn last_run(paths: &Paths) -> Option<i64> {
         let modified: SystemTime = paths.tick_lock().metadata().ok()?.modified().ok()?;
         let since = modified.duration_since(UNIX_EPOCH).ok()?;
-        i64::try_from(since.as_millis()).ok()
+        i64::try_from(since.as_millis()).ok().filter(|at| *at > 0)
     }
 }

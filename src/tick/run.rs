@@ -5,6 +5,7 @@ use crate::clock::Clock;
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
+use crate::progress::Progress;
 use crate::report::Report;
 use crate::store::{self, Store, TickStatus};
 use lifecycle_phases::{Phase, Plan, PlannedStep};
@@ -62,11 +63,15 @@ fn tick(ctx: &mut Context<'_>, options: &RunOptions) -> Result<Run> {
     ctx.phases.clone_from(&options.phases);
     ctx.unbraked = options.yes;
     let base = ctx.store.fingerprint()?;
+    let progress = Progress::parts("tick", options.phases.len());
     for phase in options.phases.clone() {
+        progress.enter(phase.as_str());
         if let Err(error) = run_phase(ctx, phase) {
             ctx.fail(phase, error)?;
         }
+        progress.add(1);
     }
+    drop(progress);
     let code = finish(ctx)?;
     let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
     Ok(Run { report: Report::of(ctx)?, plan, code })
@@ -94,14 +99,14 @@ pub fn by_hand(
     trigger: &'static str,
     steps: Vec<PlannedStep>,
 ) -> Result<Run> {
-    let lock = TickLock::take(paths)?;
+    // What somebody does by hand is no run: a scheduled time that was missed is still to come.
+    let _lock = TickLock::take(paths)?;
     let store = Store::open(paths, settings)?;
     let mut ctx = Context::new(store, settings, paths, clock, Mode::Live, trigger);
     resume(&mut ctx)?;
     let base = ctx.store.fingerprint()?;
     ctx.perform(steps)?;
     let code = finish(&mut ctx)?;
-    lock.mark_run(ctx.now());
     let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
     Ok(Run { report: Report::of(&ctx)?, plan, code })
 }
@@ -113,7 +118,11 @@ pub(super) fn finish(ctx: &mut Context<'_>) -> Result<ExitCode> {
         let status = if failed { TickStatus::Incomplete } else { TickStatus::Done };
         let notes = serde_json::to_string(&ctx.notes)?;
         let now = ctx.now();
-        ctx.store.write(|tx| store::finish_tick(tx, id, now, status, &notes))?;
+        let nearest = ctx.nearest.to_text();
+        ctx.store.write(|tx| {
+            store::finish_tick(tx, id, now, status, &notes)?;
+            store::keep_nearest(tx, id, &nearest)
+        })?;
     }
     Ok(match (failed, ctx.failure) {
         (false, _) => ExitCode::Success,

@@ -14,7 +14,7 @@ use lifecycle_phases::{ClusterOutcome, Plan, PlannedStep, Requirement, Standing,
 
 /// Takes back tick `id`, or the newest one that can be.
 pub fn undo(settings: &Settings, paths: &Paths, clock: Clock, id: Option<i64>) -> Result<Run> {
-    let lock = TickLock::take(paths)?;
+    let _lock = TickLock::take(paths)?;
     let store = Store::open(paths, settings)?;
     let mut ctx = Context::new(store, settings, paths, clock, Mode::Live, "undo");
     resume(&mut ctx)?;
@@ -30,7 +30,6 @@ pub fn undo(settings: &Settings, paths: &Paths, clock: Clock, id: Option<i64>) -
     let base = ctx.store.fingerprint()?;
     take_back(&mut ctx, &target)?;
     let code = finish(&mut ctx)?;
-    lock.mark_run(ctx.now());
     let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
     Ok(Run { report: Report::of(&ctx)?, plan, code })
 }

@@ -130,7 +130,7 @@ pub fn parse(bytes: &[u8]) -> Result<Reply, ReplyError> {
 }
 
 /// The text without `<think>…</think>` parts, also an unclosed one and one whose start is missing.
-fn without_reasoning(text: &str) -> String {
+pub fn without_reasoning(text: &str) -> String {
     let mut rest = text.to_string();
     for tag in ["think", "thinking", "reasoning", "thought"] {
         rest = without_tag(&rest, tag);

@@ -7,6 +7,7 @@ use super::{confinement, is_wide, short, strength};
 use crate::capture::project::OPT_OUT;
 use crate::embed::{Role, embed_one};
 use crate::error::Result;
+use crate::progress::Progress;
 use crate::store::{self, StoredEntry, routes};
 use crate::targets::{self, Format, LineOp, Targets, discover, door, item_line, value_line};
 use lifecycle_phases::route::known::{Standing, standing};
@@ -86,7 +87,9 @@ fn plan(
     let ranker = Ranker::new(candidates);
     let mut sheet = Sheet { loaded, ops: BTreeMap::new() };
     let mut steps = Vec::new();
+    let progress = Progress::of("placing", entries.len());
     for (stored, wide) in entries.iter().zip(wide) {
+        progress.add(1);
         let query = query(ctx, stored)?;
         let mut ranking = ranker.rank(&query);
         ranking.files.retain(|ranked| *wide || !gather::is_user(&loaded[ranked.file].found));
