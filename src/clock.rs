@@ -3,16 +3,8 @@
 //! Stored, in JSON and in logs a time is UTC ([`format_time`]); people are shown the time of their
 //! own zone with its distance from UTC ([`shown`]), everywhere the same.
 
-<<<<<<< HEAD
 use crate::error::{Error, ExitCode, Result};
-use chrono::{DateTime, SecondsFormat, Utc};
-||||||| e3228c3
-use crate::error::{Error, Result};
-use chrono::{DateTime, SecondsFormat, Utc};
-=======
-use crate::error::{Error, Result};
 use chrono::{DateTime, Local, SecondsFormat, Utc};
->>>>>>> main
 
 /// Source of the current time.
 #[derive(Clone, Copy, Debug)]

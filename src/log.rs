@@ -76,25 +76,9 @@ impl Write for Rotated {
 }
 
 fn open(folder: &Path) -> io::Result<File> {
-<<<<<<< HEAD
     crate::paths::create_private(folder).map_err(io::Error::other)?;
-    let path = folder.join("lifecycle.log");
-    if path.metadata().is_ok_and(|meta| meta.len() > MAX_BYTES) {
-        rotate(folder)?;
-    }
-    crate::durable::private().create(true).append(true).open(path)
-||||||| e3228c3
-    std::fs::create_dir_all(folder)?;
-    let path = folder.join("lifecycle.log");
-    if path.metadata().is_ok_and(|meta| meta.len() > MAX_BYTES) {
-        rotate(folder)?;
-    }
-    OpenOptions::new().create(true).append(true).open(path)
-=======
-    std::fs::create_dir_all(folder)?;
     make_room(folder, LOG)?;
-    OpenOptions::new().create(true).append(true).open(folder.join(LOG))
->>>>>>> main
+    crate::durable::private().create(true).append(true).open(folder.join(LOG))
 }
 
 /// Puts a file aside that is full.

@@ -205,14 +205,9 @@ enum Command {
         visible_alias = "canary",
         after_help = "Examples:
   lifecycle doctor
-<<<<<<< HEAD
-  lifecycle doctor --repair --dry-run   what is damaged, and what could be had back"
-||||||| e3228c3
-  lifecycle doctor"
-=======
   lifecycle doctor --no-call      only what is recorded
-  lifecycle doctor --overflow     does the server refuse what is too long?"
->>>>>>> main
+  lifecycle doctor --overflow     does the server refuse what is too long?
+  lifecycle doctor --repair --dry-run   what is damaged, and what could be had back"
     )]
     Doctor(doctor::DoctorArgs),
     /// Print an Ollama Modelfile with the rules of the prompt

@@ -3,13 +3,8 @@
 pub use crate::report::{escape_terminal, one_line};
 
 use crate::error::Result;
-<<<<<<< HEAD
-use crate::report::escape_json;
-||||||| e3228c3
-=======
 use crate::progress;
-use crate::report::fold;
->>>>>>> main
+use crate::report::{escape_json, fold};
 use lifecycle_phases::EntryId;
 use serde::Serialize;
 use std::io::Write;
@@ -26,13 +21,7 @@ pub fn short_id(id: &EntryId) -> &str {
 /// Prints one JSON value and a line feed.
 pub fn print_json(value: &impl Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value)?;
-<<<<<<< HEAD
-    print_text(&format!("{}\n", escape_json(&text)));
-||||||| e3228c3
-    print_text(&format!("{text}\n"));
-=======
-    print_raw(&format!("{text}\n"));
->>>>>>> main
+    print_raw(&format!("{}\n", escape_json(&text)));
     Ok(())
 }
 

@@ -19,13 +19,9 @@ pub use html::render as render_html;
 pub use markdown::render as render_markdown;
 pub use paint::paint;
 pub use picture::Picture;
-<<<<<<< HEAD
-pub use terminal::{escape_json, escape_terminal, one_line};
-||||||| e3228c3
-pub use terminal::{escape_terminal, one_line};
-=======
-pub use terminal::{COLUMNS, broken, escape_terminal, fold, fold_diff, one_line, width};
->>>>>>> main
+pub use terminal::{
+    COLUMNS, broken, escape_json, escape_terminal, fold, fold_diff, one_line, width,
+};
 pub use text::render;
 
 use crate::clock::format_time;

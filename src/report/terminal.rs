@@ -31,7 +31,6 @@ pub fn escape_terminal(text: &str) -> String {
         .collect()
 }
 
-<<<<<<< HEAD
 /// JSON as it may be shown on a terminal: what a reader of JSON would leave as it is, but a terminal
 /// act upon, is written as an escape. It is the same JSON.
 pub fn escape_json(json: &str) -> String {
@@ -50,12 +49,6 @@ pub fn escape_json(json: &str) -> String {
     out
 }
 
-/// `text` on one line, at most `width` characters, cut at a whole grapheme.
-pub fn one_line(text: &str, width: usize) -> String {
-||||||| e3228c3
-/// `text` on one line, at most `width` characters, cut at a whole grapheme.
-pub fn one_line(text: &str, width: usize) -> String {
-=======
 /// Columns that `text` takes.
 pub fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
@@ -63,7 +56,6 @@ pub fn width(text: &str) -> usize {
 
 /// `text` on one line, at most `columns` wide, cut at a whole grapheme.
 pub fn one_line(text: &str, columns: usize) -> String {
->>>>>>> main
     let flat = escape_terminal(text).split_whitespace().collect::<Vec<_>>().join(" ");
     if width(&flat) <= columns {
         return flat;

@@ -17,14 +17,8 @@ impl TickLock {
     pub fn take(paths: &Paths) -> Result<Self> {
         create_private(&paths.data)?;
         let path = paths.tick_lock();
-<<<<<<< HEAD
-        let file = durable::private()
-||||||| e3228c3
-        let file = OpenOptions::new()
-=======
         let is_new = !path.exists();
-        let file = OpenOptions::new()
->>>>>>> main
+        let file = durable::private()
             .create(true)
             .truncate(false)
             .write(true)

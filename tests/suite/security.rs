@@ -57,7 +57,7 @@ fn what_is_open_to_others_is_closed_by_a_repair() {
     std::fs::set_permissions(home.store(), PermissionsExt::from_mode(0o755)).unwrap();
     std::fs::set_permissions(home.database(), PermissionsExt::from_mode(0o644)).unwrap();
     let dry = home.run(&["doctor", "--repair", "--dry-run"]).code(6);
-    assert!(dry.out.contains("open to other users"), "{}", dry.out);
+    assert!(dry.said().contains("open to other users"), "{}", dry.out);
     assert_eq!(mode(&home.database()), 0o644);
     home.run(&["doctor", "--repair"]).success();
     assert_eq!((mode(&home.store()), mode(&home.database())), (0o700, 0o600));

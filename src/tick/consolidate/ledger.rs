@@ -46,6 +46,7 @@ impl Ledger for StoreLedger<'_, '_> {
         let settings = &self.ctx.settings.consolidate;
         let kept = if settings.keep_replies { settings.reply_bytes } else { 0 };
         let usage = &call.usage;
+        let reply = kept_part(&call.reply);
         let row = ClosedCall {
             closed: call.closed,
             outcome: call.outcome.as_str(),
@@ -65,7 +66,7 @@ impl Ledger for StoreLedger<'_, '_> {
                 usage.generation_ms,
                 usage.queue_ms,
             ],
-            reply: bounded(&kept_part(&call.reply), kept),
+            reply: bounded(&reply, kept),
         };
         self.ctx.store.write(|tx| store::close_call(tx, id, &row))
     }

@@ -21,7 +21,8 @@ fn the_same_is_expired_kept_and_merged_in_every_zone() {
         {
             // Over the change to summer time.
             let now = format!("2026-03-29T0{n}:15:00Z");
-            home.run(&["--now", &now, "add", "--project", "/home/robin/work/harbor-api", note]).success();
+            home.run(&["--now", &now, "add", "--project", "/home/robin/work/harbor-api", note])
+                .success();
         }
         let now = ["--now", "2026-03-29T06:30:00Z", "--set", "age.newer_entries=1"];
         home.run(
