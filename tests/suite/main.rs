@@ -24,6 +24,7 @@ mod embed_server;
 mod everyday;
 mod examples;
 mod exchange;
+mod fuzzing;
 mod generated;
 mod live;
 mod mcp;
