@@ -25,6 +25,7 @@ mod embed_server;
 mod everyday;
 mod examples;
 mod exchange;
+mod fuzzing;
 mod generated;
 mod hooks;
 mod live;
