@@ -35,6 +35,15 @@ const EVENTS: &[&str] = &[
 /// A longer last message is not kept in the record: the file will have it.
 const MAX_MESSAGE: usize = 64 << 10;
 
+/// What the hook left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The record's file.
+    pub file: PathBuf,
+    /// A conversation begins: what it will ask for can be made ready.
+    pub begins: bool,
+}
+
 /// Reads the event on `input` and leaves a record. `Ok(None)`: there was nothing to tell, or the
 /// process belongs to the engine itself.
 ///
@@ -45,14 +54,18 @@ pub fn run(
     assistant: Assistant,
     input: impl Read + Send + 'static,
     now: i64,
-) -> Result<Option<PathBuf>> {
+) -> Result<Option<Left>> {
     if std::env::var_os(INTERNAL).is_some() {
         return Ok(None);
     }
     let Some(bytes) = read_object(input, PATIENCE) else { return Ok(None) };
     let paths = Paths::from_env()?;
     match announcement(assistant, &bytes, &paths, now) {
-        Some(told) => inbox::put(&paths, &Record::Conversation(told), now).map(Some),
+        Some(told) => {
+            let begins = told.event.as_deref() == Some("SessionStart");
+            let file = inbox::put(&paths, &Record::Conversation(told), now)?;
+            Ok(Some(Left { file, begins }))
+        }
         None => Ok(None),
     }
 }

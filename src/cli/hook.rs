@@ -3,6 +3,9 @@
 
 use crate::capture::{Assistant, hook};
 use crate::clock::Clock;
+use crate::embed::serve::start_for_session;
+use crate::error::Result;
+use crate::paths::Paths;
 use clap::Args;
 use std::ffi::OsString;
 
@@ -27,11 +30,21 @@ pub fn main(args: &[OsString]) -> Option<std::process::ExitCode> {
     let assistant = Assistant::parse(words.get(1).map_or("", |word| word));
     // Not even a fault of our own may disturb the conversation.
     std::panic::set_hook(Box::new(|_| {}));
-    let told = std::panic::catch_unwind(|| hook::run(assistant, std::io::stdin(), now()));
+    let told = std::panic::catch_unwind(|| tell(assistant));
     if let Ok(Err(error)) = told {
         eprintln!("lifecycle hook: {error}");
     }
     Some(std::process::ExitCode::SUCCESS)
+}
+
+/// Leaves the record, then starts the embedding server where one is wanted, so that it is warm when
+/// the conversation first asks.
+fn tell(assistant: Assistant) -> Result<()> {
+    let left = hook::run(assistant, std::io::stdin(), now())?;
+    if left.is_some_and(|left| left.begins) {
+        start_for_session(&Paths::from_env()?)?;
+    }
+    Ok(())
 }
 
 fn now() -> i64 {

@@ -111,7 +111,8 @@ fn pull(session: &Session, name: &str, from: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// Embeds the golden pairs. Without the runtime library the files stay, with a hint.
+/// Embeds the golden pairs. Without the runtime library the files stay, with a hint; files that fail
+/// stay too, since they are what was pinned, but `use` refuses them.
 fn check(session: &Session, descriptor: &Descriptor) -> Result<usize> {
     let models = session.paths.models();
     runtime::find_library(&session.settings.embed, &models)?;
@@ -127,6 +128,7 @@ fn choose(session: &Session, name: &str) -> Result<()> {
         return Err(Error::new(ExitCode::Missing, format!("{name} is not installed"))
             .hint(format!("`lifecycle model pull {name}`{}", origin_hint(descriptor))));
     }
+    check(session, descriptor)?;
     set_model(&session.paths.config_file, name)?;
     print_text(&format!(
         "{name} is chosen ({}). Ticks embed the entries again; until they are through, the \

@@ -144,6 +144,17 @@ impl Embedder for OnnxEmbedder {
         &self.descriptor
     }
 
+    fn count_tokens(&self, texts: &[String], role: Role) -> Vec<usize> {
+        let prefix = self.descriptor.prefix(role);
+        let count = |model: &mut Model, text: &String| {
+            let windows = tokenise(&model.tokens, prefix, text).unwrap_or_default();
+            windows.iter().map(Vec::len).sum()
+        };
+        let counted =
+            self.with_model(|model| texts.iter().map(|text| count(model, text)).collect());
+        counted.unwrap_or_default()
+    }
+
     fn embed(&self, texts: &[String], role: Role) -> Vec<Embedding> {
         let all = self.with_model(|model| {
             let chunks = texts.chunks(CHUNK);

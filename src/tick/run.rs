@@ -107,6 +107,7 @@ pub fn by_hand(
 
 /// Closes the tick's row, where one was needed, and says how the command ends.
 pub(super) fn finish(ctx: &mut Context<'_>) -> Result<ExitCode> {
+    super::serving::warn_of_dead_lines(ctx);
     let failed = ctx.notes.iter().any(|note| note.level == Level::Failed);
     if let Some(id) = ctx.tick {
         let status = if failed { TickStatus::Incomplete } else { TickStatus::Done };
