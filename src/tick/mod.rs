@@ -17,6 +17,7 @@ pub mod notes;
 pub mod route;
 mod run;
 pub mod serving;
+mod similarities;
 mod undo;
 mod withdraw;
 
@@ -25,5 +26,6 @@ pub use context::{Context, Mode};
 pub use lock::TickLock;
 pub use notes::{Level, Note};
 pub use run::{Run, RunOptions, by_hand, parse_phases, run};
+pub use similarities::Similarities;
 pub use undo::undo;
 pub use withdraw::{files_of_ours, withdraw_all};
