@@ -4,8 +4,7 @@
 mod calibrate;
 
 use super::{Session, print_json, print_text};
-use crate::embed::install::{Installer, check_golden};
-use crate::embed::onnx::OnnxEmbedder;
+use crate::embed::install::{Installer, make_ready};
 use crate::embed::{Catalog, Descriptor, Origin, runtime};
 use crate::error::{Error, ExitCode, Result};
 use clap::{Args, Subcommand};
@@ -121,9 +120,7 @@ fn pull(session: &Session, name: &str, from: Option<&Path>) -> Result<()> {
 fn check(session: &Session, descriptor: &Descriptor) -> Result<usize> {
     let models = session.paths.models();
     runtime::find_library(&session.settings.embed, &models)?;
-    let embedder = OnnxEmbedder::new(descriptor.clone(), &session.settings.embed, &models);
-    embedder.load()?;
-    check_golden(&embedder)
+    make_ready(descriptor, &session.settings.embed, &models)
 }
 
 fn choose(session: &Session, name: &str) -> Result<()> {

@@ -23,6 +23,7 @@ mod measured;
 pub mod onnx;
 mod open;
 mod pool;
+mod prepare;
 pub mod runtime;
 pub mod serve;
 mod tokens;

@@ -2,7 +2,7 @@
 //! small model, and what happens when something is missing or broken.
 
 use lifecycle::config::{EmbedSettings, Layers};
-use lifecycle::embed::install::{Installer, check_golden};
+use lifecycle::embed::install::{Installer, check_golden, make_ready};
 use lifecycle::embed::onnx::OnnxEmbedder;
 use lifecycle::embed::{
     Catalog, Descriptor, EmbedError, Embedder, Role, cosine, embed_one, runtime,
@@ -255,6 +255,45 @@ fn a_text_longer_than_the_model_keeps_what_stands_at_its_end() {
 fn the_golden_pairs_of_the_small_model_agree() {
     let small = small_model();
     assert!(check_golden(&small).unwrap() >= 2);
+}
+
+/// The small model in a models folder of its own.
+fn small_in(models: &Path) -> OnnxEmbedder {
+    let descriptor = Catalog::shipped().get("all-minilm-l6-v2").unwrap().clone();
+    let folder = models.join(&descriptor.name);
+    std::fs::create_dir_all(&folder).unwrap();
+    for file in &descriptor.files {
+        let sound = models_folder().join(&descriptor.name).join(&file.name);
+        std::fs::copy(sound, folder.join(&file.name)).unwrap();
+    }
+    OnnxEmbedder::new(descriptor, &settings(), models)
+}
+
+#[test]
+fn the_prepared_graph_gives_the_same_vectors_and_is_never_needed() {
+    let models = tempfile::tempdir().unwrap();
+    let original = small_in(models.path());
+    let descriptor = original.descriptor().clone();
+    let wanted = embed_all(&original, &neighbours());
+    assert!(make_ready(&descriptor, &settings(), models.path()).unwrap() >= 3);
+    assert!(!original.prepare().unwrap(), "it is there");
+    let prepared = models.path().join("all-minilm-l6-v2/prepared");
+    let open = || OnnxEmbedder::new(descriptor.clone(), &settings(), models.path());
+    // Without the original graph's content, only the prepared one can answer.
+    let graph = models.path().join("all-minilm-l6-v2/model.onnx");
+    let kept = std::fs::read(&graph).unwrap();
+    std::fs::write(&graph, "not a graph").unwrap();
+    for (one, other) in embed_all(&open(), &neighbours()).iter().zip(&wanted) {
+        assert!(cosine(one, other) > 0.999_999);
+    }
+    // Damaged, or made from another graph: the original serves.
+    std::fs::write(&graph, &kept).unwrap();
+    std::fs::write(prepared.join("model.bin"), "cut").unwrap();
+    assert_eq!(embed_all(&open(), &neighbours()), wanted);
+    std::fs::write(prepared.join("made-from"), "something else").unwrap();
+    assert_eq!(embed_all(&open(), &neighbours()), wanted);
+    assert!(open().prepare().unwrap(), "made anew");
+    assert!(std::fs::metadata(prepared.join("model.bin")).unwrap().len() > 80_000_000);
 }
 
 #[test]

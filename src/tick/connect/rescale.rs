@@ -19,6 +19,7 @@ use lifecycle_phases::Phase;
 use lifecycle_phases::connect::{Compared, Scale, similarity};
 use rusqlite::Transaction;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// What became of the links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -100,9 +101,9 @@ impl Texts {
             self.0.clear();
         }
         for seq in [link.a, link.b] {
-            if !self.0.contains_key(&seq) {
+            if let Entry::Vacant(place) = self.0.entry(seq) {
                 let stored = store::entry_by_seq(tx, seq)?;
-                self.0.insert(seq, stored.map(|stored| Compared::new(&stored.entry)));
+                place.insert(stored.map(|stored| Compared::new(&stored.entry)));
             }
         }
         let (Some(Some(a)), Some(Some(b))) = (self.0.get(&link.a), self.0.get(&link.b)) else {
