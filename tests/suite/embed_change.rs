@@ -195,7 +195,9 @@ fn a_line_that_no_pair_reaches_is_said_in_every_report() {
     }
     // Words in common lift a pair: this line is low, but not dead.
     Measured { highest: 0.45, ..measured }.save(&place.paths, &small).unwrap();
-    assert!(!flat(&place.home.run(&["run"]).success().out).contains(dead));
+    let shown = flat(&place.home.run(&["run"]).success().out);
+    assert!(!shown.contains("connect.link_similarity ="), "{shown}");
+    assert!(shown.contains("consolidate.cluster_similarity = 0.89 can never"), "{shown}");
 }
 
 /// Texts of both ends, cosine and similarity of every link.
