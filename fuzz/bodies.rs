@@ -6,8 +6,8 @@
 use lifecycle::capture::transcript::{self, Cursor, Limits};
 use lifecycle::capture::{Assistant, hook, object};
 use lifecycle::config::{Layers, Origin};
-use lifecycle::model::wire::{self, HttpReply, Wire};
 use lifecycle::model::provider::Provider;
+use lifecycle::model::wire::{self, HttpReply, Wire};
 use lifecycle::paths::Paths;
 use lifecycle::store::{self, Store};
 use lifecycle::targets::{self, Change, Format, LineOp};

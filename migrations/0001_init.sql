@@ -66,6 +66,14 @@ CREATE TABLE link (
 -- Links are looked up from either end.
 CREATE INDEX link_b ON link (b, descriptor);
 
+-- The scale that the links of a descriptor were computed with: another one, and they are computed
+-- again from their cosines.
+CREATE TABLE link_scale (
+  descriptor  TEXT PRIMARY KEY,
+  mean        REAL NOT NULL,
+  link        REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE provenance (
   proven      INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
   source      INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,

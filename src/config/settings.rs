@@ -71,6 +71,7 @@ pub struct EmbedSettings {
     pub batch_tokens: usize,
     pub max_attempts: u32,
     pub refill_entries: usize,
+    pub url_parallel: usize,
     pub onnxruntime: String,
     pub hub: String,
     pub serve: Serve,
