@@ -6,8 +6,8 @@
 use lifecycle::capture::transcript::{self, Cursor, Limits};
 use lifecycle::capture::{Assistant, hook, object};
 use lifecycle::config::{Layers, Origin};
-use lifecycle::model::wire::{self, HttpReply, Wire};
 use lifecycle::model::provider::Provider;
+use lifecycle::model::wire::{self, HttpReply, Wire};
 use lifecycle::paths::Paths;
 use lifecycle::store::{self, Store};
 use lifecycle::targets::{self, Change, Format, LineOp};
@@ -50,7 +50,7 @@ pub fn hook_json(bytes: &[u8]) {
 pub fn transcript_lines(bytes: &[u8]) {
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(bytes).expect("written");
-    let mut read = |cursor: &Cursor| {
+    let read = |cursor: &Cursor| {
         let mut said = 0;
         let reading = transcript::read(file.path(), cursor, Limits::default(), &mut |part, _| {
             said += part.len();
@@ -212,7 +212,8 @@ pub fn embeddings(bytes: &[u8]) {
         if let Some(vectors) = lifecycle::embed::http::read_answer(&text, count) {
             assert_eq!(vectors.len(), count);
             for vector in vectors {
-                if let Ok(unit) = lifecycle::embed::unit(&vector) {
+                let length = vector.len();
+                if let Ok(unit) = lifecycle::embed::unit(vector, length) {
                     assert!(unit.iter().all(|number| number.is_finite()));
                 }
             }

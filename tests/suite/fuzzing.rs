@@ -13,11 +13,50 @@ use std::time::{Duration, Instant};
 
 /// Pieces that matter to one format or another.
 const WORDS: &[&[u8]] = &[
-    b"\"", b"\\", b"{", b"}", b"[", b"]", b":", b",", b"\n", b"\r\n", b"\t", b"#", b"-", b"- ", b"&a ", b"*a",
-    b"|\n", b"'''", b"\"\"\"", b"```", b"---\n", b"<!-- lifecycle:begin -->\n", b"<!-- lifecycle:end -->\n",
-    b"# lifecycle:begin\n", b"# lifecycle:end\n", b"null", b"true", b"-1", b"1e999", b"NaN", b"\\ud83d", b"\\u0000",
-    b"\xe2\x80\xae", b"\xef\xbb\xbf", b"\xff", b"\0", b"\xf0\x9f\x9a\xa2", b"<think>", b"</think>", b"rules", b"tool",
-    b"notes", b"[[rules]]\n", b"9223372036854775808",
+    b"\"",
+    b"\\",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b":",
+    b",",
+    b"\n",
+    b"\r\n",
+    b"\t",
+    b"#",
+    b"-",
+    b"- ",
+    b"&a ",
+    b"*a",
+    b"|\n",
+    b"'''",
+    b"\"\"\"",
+    b"```",
+    b"---\n",
+    b"<!-- lifecycle:begin -->\n",
+    b"<!-- lifecycle:end -->\n",
+    b"# lifecycle:begin\n",
+    b"# lifecycle:end\n",
+    b"null",
+    b"true",
+    b"-1",
+    b"1e999",
+    b"NaN",
+    b"\\ud83d",
+    b"\\u0000",
+    b"\xe2\x80\xae",
+    b"\xef\xbb\xbf",
+    b"\xff",
+    b"\0",
+    b"\xf0\x9f\x9a\xa2",
+    b"<think>",
+    b"</think>",
+    b"rules",
+    b"tool",
+    b"notes",
+    b"[[rules]]\n",
+    b"9223372036854775808",
 ];
 
 /// Numbers that follow from a seed.
@@ -39,13 +78,13 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
     files.sort();
     let mut seeds: Vec<Vec<u8>> = files.iter().map(|file| std::fs::read(file).unwrap()).collect();
     if name == "plan" {
-        seeds.push(serde_json::to_vec(&plan()).unwrap());
+        seeds.push(serde_json::to_vec(&sample_plan()).unwrap());
     }
     seeds
 }
 
 /// A plan with steps that build on each other.
-fn plan() -> Plan {
+fn sample_plan() -> Plan {
     let mut steps = Vec::new();
     for text in ["Pilots board at the outer buoy", "Tugs are booked a day ahead"] {
         let source = Source::new(Channel::Cli, Actor::User);
@@ -59,7 +98,7 @@ fn plan() -> Plan {
         ];
         steps.extend(all.into_iter().map(|step| PlannedStep::new(Phase::Age, step, "seed")));
     }
-    Plan { version: Plan::VERSION, now: 7, base: "x".into(), steps }
+    Plan { version: Plan::VERSION, now: 7, base: "x".into(), steps, receipts: Vec::new() }
 }
 
 fn mutated(seeds: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
@@ -90,7 +129,8 @@ fn mutated(seeds: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
 
 /// Runs a body over its corpus and over mutations of it; how many inputs that were.
 fn run((name, body): bodies::Body) -> usize {
-    let number = |variable: &str| std::env::var(variable).ok().and_then(|text| text.parse::<u64>().ok());
+    let number =
+        |variable: &str| std::env::var(variable).ok().and_then(|text| text.parse::<u64>().ok());
     let seconds = number("LIFECYCLE_TEST_FUZZ_SECONDS");
     let mut dice = Dice(number("LIFECYCLE_TEST_FUZZ_SEED").unwrap_or(0x9e37_79b9) | 1);
     let seeds = corpus(name);
@@ -102,7 +142,11 @@ fn run((name, body): bodies::Body) -> usize {
         if catch_unwind(AssertUnwindSafe(|| body(&bytes))).is_err() {
             let file = std::env::temp_dir().join(format!("lifecycle-fuzz-{name}"));
             std::fs::write(&file, &bytes).unwrap();
-            panic!("{name}: input {inputs} kept in {}: {:?}", file.display(), String::from_utf8_lossy(&bytes));
+            panic!(
+                "{name}: input {inputs} kept in {}: {:?}",
+                file.display(),
+                String::from_utf8_lossy(&bytes)
+            );
         }
         inputs += 1;
         let enough = match seconds {
