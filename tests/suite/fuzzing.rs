@@ -175,7 +175,7 @@ fn every_fuzzer_has_a_corpus_a_target_and_a_test() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
     let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
     let tests = include_str!("fuzzing.rs");
-    let listed = tests.split("fuzzers! { ").last().unwrap().split(" }").next().unwrap();
+    let listed = tests.split("fuzzers! { ").nth(1).unwrap().split(" }").next().unwrap();
     for (name, _) in bodies::ALL {
         assert!(root.join("fuzz_targets").join(format!("{name}.rs")).is_file(), "{name}");
         assert!(manifest.contains(&format!("name = \"{name}\"")), "{name}");
