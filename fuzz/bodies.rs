@@ -50,7 +50,7 @@ pub fn hook_json(bytes: &[u8]) {
 pub fn transcript_lines(bytes: &[u8]) {
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(bytes).expect("written");
-    let mut read = |cursor: &Cursor| {
+    let read = |cursor: &Cursor| {
         let mut said = 0;
         let reading = transcript::read(file.path(), cursor, Limits::default(), &mut |part, _| {
             said += part.len();
@@ -199,7 +199,7 @@ pub fn config(bytes: &[u8]) {
         for name in names {
             let _ = Provider::resolve(name, &settings.consolidate);
         }
-        let _ = targets::Targets::load(&settings.route.targets);
+        let _ = targets::Targets::load(&settings.route.targets, &targets::Moved::default());
         let _ = lifecycle::schedule::Expression::parse(&settings.schedule.cron);
         let _ = lifecycle::redact::Redactor::new(&settings.redact.patterns);
     }
@@ -212,7 +212,8 @@ pub fn embeddings(bytes: &[u8]) {
         if let Some(vectors) = lifecycle::embed::http::read_answer(&text, count) {
             assert_eq!(vectors.len(), count);
             for vector in vectors {
-                if let Ok(unit) = lifecycle::embed::unit(&vector) {
+                let length = vector.len();
+                if let Ok(unit) = lifecycle::embed::unit(vector, length) {
                     assert!(unit.iter().all(|number| number.is_finite()));
                 }
             }

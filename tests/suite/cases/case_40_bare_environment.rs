@@ -67,7 +67,8 @@ fn a_run_without_path_shell_or_terminal_captures() {
 #[test]
 fn what_is_missing_is_said_then_and_later() {
     use crate::support::merging::{BERTH, Merging};
-    let case = Merging::new("openai-compatible");
+    let mut case = Merging::new("openai-compatible");
+    case.home.set("LIFECYCLE_NOW", "2026-06-01T00:00:00Z");
     case.home.run(&["--now", "2026-06-01T00:00:00Z", "add", "an older note"]).success();
     case.home.run(&["--now", "2026-06-01T00:00:00Z", "run", "--phase", "connect"]).success();
     case.add(BERTH);

@@ -22,7 +22,7 @@ fn a_merge_is_explained_and_taken_back() {
         "Berth buffer shrinks to 15 m in winter",
         "standin",
         "CLAUDE.md",
-        "2026-06-10T03:30:00Z",
+        "2026-06-10 03:30:00",
     ] {
         assert!(why.contains(part), "{part} in {why}");
     }
