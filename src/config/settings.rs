@@ -106,6 +106,7 @@ pub struct ConsolidateSettings {
     pub redo: usize,
     pub keep_replies: bool,
     pub reply_bytes: usize,
+    pub keep_prompts: bool,
     pub max_load: f64,
     pub call: CallSettings,
     pub doctor: DoctorSettings,
@@ -154,6 +155,7 @@ pub struct DoctorSettings {
     pub identical: f64,
     pub leaked: f64,
     pub attempts_per_merge: f64,
+    pub run: usize,
     pub min_length: f64,
 }
 

@@ -14,6 +14,7 @@ mod entries;
 mod found;
 mod fts;
 mod journal;
+mod meta;
 pub mod routes;
 
 pub mod links;
@@ -24,8 +25,9 @@ pub mod vectors;
 
 pub use apply::{apply, check};
 pub use calls::{
-    Balance, ClosedCall, NewCall, OpenRow, balance, close_call, judge_call, open_call, open_calls,
-    pause, sent_since, set_pause,
+    Balance, ClosedCall, KeptReply, NewCall, OpenRow, UnusedAnswer, balance, close_call, judge_call,
+    keep_prompt, kept_replies, open_call, open_calls, pause, sent_since, set_pause, unused_answer,
+    use_calls,
 };
 pub use clusters::{
     ClusterRow, QualityRow, cluster, clusters, forget_cluster, insert_quality, set_asked, titles,
@@ -46,6 +48,7 @@ pub use found::{
     vector_stamp,
 };
 pub use fts::{Item, Scope, WordHit, index_words, rebuild_words, search_words};
+pub use meta::{count_up, meta, set_meta};
 pub use journal::{
     StepRecord, TickRecord, TickStatus, begin_tick, finish_tick, latest_undoable, record_step,
     running_ticks, set_step_status, steps_of, tick, ticks,

@@ -23,6 +23,7 @@ pub mod prompt;
 pub mod reply;
 pub mod schema;
 pub mod sentences;
+mod split;
 pub mod values;
 pub mod words;
 
@@ -31,6 +32,7 @@ pub use note::Cluster;
 pub use prepared::{Limits, Prepared, prepare};
 pub use prompt::Question;
 pub use reply::{Reply, ReplyError};
+pub use split::split;
 
 #[cfg(test)]
 mod tests;
