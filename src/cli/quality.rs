@@ -32,7 +32,8 @@ pub fn run(session: &Session, args: &QualityArgs) -> Result<ExitCode> {
     Ok(ExitCode::Success)
 }
 
-fn table(lines: &[Quality], last: u32) -> String {
+/// The table for people.
+pub fn table(lines: &[Quality], last: u32) -> String {
     if lines.is_empty() {
         return "no reply has been judged yet\n".into();
     }

@@ -3,7 +3,7 @@
 use super::{Session, escape_terminal, print_json, print_text};
 use crate::clock::format_time;
 use crate::error::{ExitCode, Result};
-use crate::store::{Overview, Store, TickRecord, TickStatus, overview};
+use crate::store::{Overview, ProviderCalls, Store, TickRecord, TickStatus, overview};
 use crate::tick::{Note, TickLock};
 use serde_json::{Value, json};
 
@@ -45,11 +45,34 @@ fn as_json(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> V
         "last_run": TickLock::last_run(&session.paths).map(format_time),
         "last_tick": figures.last_tick.as_ref().map(tick_json),
         "last_success": figures.last_success.as_ref().map(tick_json),
-        "calls": figures.calls,
+        "calls": figures.calls.iter().map(|one| calls_json(session, one)).collect::<Vec<_>>(),
+        "consolidation": {
+            "failing_since": figures.consolidation.failing_since.map(format_time),
+            "waiting": figures.consolidation.waiting,
+            "postponed": figures.consolidation.postponed,
+        },
         "embed_model": session.settings.embed.model,
         "consolidate_model": session.settings.consolidate.model,
         "bytes": bytes,
     })
+}
+
+fn calls_json(session: &Session, one: &ProviderCalls) -> Value {
+    json!({
+        "provider": one.provider,
+        "calls": one.calls,
+        "calls_today": one.calls_today,
+        "tokens": one.tokens,
+        "tokens_today": one.tokens_today,
+        "per_day": per_day(session, &one.provider),
+    })
+}
+
+/// The daily budget of a provider; `None`: no limit.
+fn per_day(session: &Session, provider: &str) -> Option<u32> {
+    let settings = &session.settings.consolidate;
+    let own = settings.providers.get(provider).and_then(|own| own.per_day);
+    Some(own.unwrap_or(settings.call.per_day)).filter(|limit| *limit > 0)
 }
 
 fn tick_json(tick: &TickRecord) -> Value {
@@ -99,6 +122,18 @@ fn as_text(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> S
     if figures.unrouted > 0 {
         line("not routed", format!("{} proven entries", figures.unrouted));
     }
+    let consolidation = &figures.consolidation;
+    if let Some(since) = consolidation.failing_since {
+        let text = format!(
+            "failing since {}; {} clusters wait",
+            format_time(since),
+            consolidation.waiting
+        );
+        line("consolidation", text);
+    }
+    if consolidation.postponed > 0 {
+        line("postponed", format!("{} runs found the machine busy", consolidation.postponed));
+    }
     line("health", health(figures).to_string());
     if let Some(at) = TickLock::last_run(&session.paths) {
         line("last run", format_time(at));
@@ -116,8 +151,14 @@ fn as_text(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> S
         line(
             "model calls",
             format!(
-                "{}: {} in 7 days, {} today, {} tokens",
-                provider.provider, provider.calls, provider.calls_today, provider.tokens
+                "{}: {} today{}, {} tokens; {} in 7 days, {} tokens",
+                provider.provider,
+                provider.calls_today,
+                per_day(session, &provider.provider)
+                    .map_or(String::new(), |limit| format!(" of {limit} a day")),
+                provider.tokens_today,
+                provider.calls,
+                provider.tokens
             ),
         );
     }

@@ -349,10 +349,8 @@ pub fn check(settings: &ConsolidateSettings, names: &[&str]) -> Result<()> {
 fn check_words(rules_in: Option<&str>, thinking: Option<&str>, table: &str) -> Result<()> {
     const THINKING: &[&str] = &["off", "false", "on", "true", "omit", "low", "medium", "high"];
     if let Some(word) = rules_in {
-        parse_rules_in(word).map_err(|error| Error {
-            message: format!("{table}: {}", error.message),
-            ..error
-        })?;
+        parse_rules_in(word)
+            .map_err(|error| Error { message: format!("{table}: {}", error.message), ..error })?;
     }
     match thinking {
         Some(word) if !THINKING.contains(&word) => {

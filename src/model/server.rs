@@ -138,7 +138,7 @@ fn ollama(http: &Http, provider: &Provider) -> Result<Server, Failure> {
 }
 
 /// The configured model in a list of Ollama's.
-pub(super) fn own_model<'a>(list: &'a Value, provider: &Provider) -> Option<&'a Value> {
+pub fn own_model<'a>(list: &'a Value, provider: &Provider) -> Option<&'a Value> {
     list["models"].as_array()?.iter().find(|model| {
         let name = model["name"].as_str().unwrap_or("");
         name == provider.model || name == format!("{}:latest", provider.model)

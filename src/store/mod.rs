@@ -25,9 +25,9 @@ pub mod vectors;
 
 pub use apply::{apply, check};
 pub use calls::{
-    Balance, ClosedCall, KeptReply, NewCall, OpenRow, UnusedAnswer, balance, close_call, judge_call,
-    keep_prompt, kept_replies, open_call, open_calls, pause, sent_since, set_pause, unused_answer,
-    use_calls,
+    Balance, ClosedCall, KeptReply, NewCall, OpenRow, UnusedAnswer, balance, close_call,
+    judge_call, keep_prompt, kept_replies, open_call, open_calls, pause, sent_since, set_pause,
+    unused_answer, use_calls,
 };
 pub use clusters::{
     ClusterRow, QualityRow, cluster, clusters, forget_cluster, insert_quality, set_asked, titles,
@@ -48,17 +48,17 @@ pub use found::{
     vector_stamp,
 };
 pub use fts::{Item, Scope, WordHit, index_words, rebuild_words, search_words};
-pub use meta::{count_up, meta, set_meta};
 pub use journal::{
     StepRecord, TickRecord, TickStatus, begin_tick, finish_tick, latest_undoable, record_step,
     running_ticks, set_step_status, steps_of, tick, ticks,
 };
+pub use meta::{count_up, meta, set_meta};
 pub use quality::{
     Generator, Latency, Quality, flat_prompts, generators, latency, quality, queue_wait,
 };
 pub use terms::{Term, is_unspaced, query_terms, terms_of};
 
-pub use overview::{Overview, overview};
+pub use overview::{Consolidation, Overview, ProviderCalls, consolidation, overview};
 
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};

@@ -15,9 +15,7 @@ pub fn split(cluster: &Cluster, min_cluster: usize) -> Option<[Cluster; 2]> {
     let all: usize = sizes.iter().sum();
     let members = |units: &[Vec<Entry>]| units.iter().map(Vec::len).sum::<usize>();
     let cut = (1..units.len())
-        .filter(|&at| {
-            members(&units[..at]) >= min_cluster && members(&units[at..]) >= min_cluster
-        })
+        .filter(|&at| members(&units[..at]) >= min_cluster && members(&units[at..]) >= min_cluster)
         .min_by_key(|&at| sizes[..at].iter().sum::<usize>().abs_diff(all / 2))?;
     Some([part(cluster, &units[..cut]), part(cluster, &units[cut..])])
 }

@@ -19,7 +19,7 @@ use walk::Walk;
 
 use super::failure::Failure;
 use super::http::Http;
-use super::ledger::{CallOutcome, CloseCall, Ledger, OpenCall};
+use super::ledger::{CloseCall, Ledger, OpenCall};
 use super::provider::{Provider, Thinking};
 use super::server::{self, Count, Server};
 use super::wire::{self, HttpReply, Usage};

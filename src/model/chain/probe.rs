@@ -45,14 +45,15 @@ impl Chain {
         };
         let Some(id) = ledger.open(&call)? else { return Ok(Err(nobody())) };
         let started = Instant::now();
-        let (usage, status, result) = match self.http.send(&known.provider, &address, body, known.limit()) {
-            Ok(reply) => {
-                let (usage, _, result) =
-                    wire::read(&known.provider, &wire, &reply, (self.world.now)());
-                (usage, Some(reply.status), result.map(|_| ()))
-            }
-            Err(failure) => (Usage::default(), None, Err(failure)),
-        };
+        let (usage, status, result) =
+            match self.http.send(&known.provider, &address, body, known.limit()) {
+                Ok(reply) => {
+                    let (usage, _, result) =
+                        wire::read(&known.provider, &wire, &reply, (self.world.now)());
+                    (usage, Some(reply.status), result.map(|_| ()))
+                }
+                Err(failure) => (Usage::default(), None, Err(failure)),
+            };
         // A cut or empty reply is an answer all the same: the prompt was taken.
         let taken = match result {
             Ok(()) | Err(Failure::OutputTruncated(_) | Failure::Empty(_)) => {

@@ -32,12 +32,7 @@ pub(super) fn send(
     (reply, started.elapsed())
 }
 
-pub(super) fn wire_of<'a>(
-    ask: &'a Ask,
-    known: &Known,
-    context: u64,
-    max_tokens: u32,
-) -> Wire<'a> {
+pub(super) fn wire_of<'a>(ask: &'a Ask, known: &Known, context: u64, max_tokens: u32) -> Wire<'a> {
     Wire {
         rules: &ask.rules,
         data: &ask.data,

@@ -71,8 +71,7 @@ fn f8_a_key_file_others_can_read_is_refused_and_no_key_is_shown() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("key");
     std::fs::write(&path, "sekret\n").expect("written");
-    let table =
-        format!("kind = \"ollama\"\nmodel = \"x\"\nkey_file = \"{}\"\n", path.display());
+    let table = format!("kind = \"ollama\"\nmodel = \"x\"\nkey_file = \"{}\"\n", path.display());
     let set_mode = |mode| {
         let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
         std::fs::set_permissions(&path, mode).expect("changed");

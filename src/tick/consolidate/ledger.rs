@@ -97,11 +97,8 @@ impl Ledger for StoreLedger<'_, '_> {
 
     fn answered(&mut self, digest: &str) -> Result<Option<KeptAnswer>> {
         let found = self.read(|account| store::unused_answer(account.reader(), digest))?;
-        let kept = found.map(|row| KeptAnswer {
-            call: row.id,
-            reply: row.reply,
-            wall_ms: row.total_ms,
-        });
+        let kept =
+            found.map(|row| KeptAnswer { call: row.id, reply: row.reply, wall_ms: row.total_ms });
         if let (Some(kept), Mode::DryRun) = (&kept, self.ctx.mode) {
             self.copy_row(kept.call)?;
         }
