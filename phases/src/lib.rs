@@ -19,6 +19,7 @@ pub mod cluster;
 pub mod connect;
 pub mod consolidate;
 pub mod entry;
+pub mod own;
 pub mod plan;
 pub mod route;
 pub mod step;

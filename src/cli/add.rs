@@ -244,6 +244,8 @@ fn unreadable(file: &Path, error: &std::io::Error) -> Error {
 /// Stores the arrivals, or leaves them in the inbox when the store stays busy.
 fn store(session: &Session, arrivals: &[Arrival]) -> Result<()> {
     let now = session.clock.now();
+    let own = &session.settings.capture.own_wordings;
+    let arrivals = &buffer::without_wordings(arrivals, own);
     let stored = Store::open(&session.paths, &session.settings)
         .and_then(|mut store| buffer::admit(&mut store, arrivals, now, "add"));
     match stored {

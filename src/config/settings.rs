@@ -38,6 +38,7 @@ pub struct CaptureSettings {
     pub max_line_bytes: usize,
     pub max_entry_bytes: usize,
     pub session_entries: bool,
+    pub own_wordings: Vec<String>,
     pub marks: CaptureMarks,
 }
 

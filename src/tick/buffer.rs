@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::redact::Counts;
 use crate::store::{self, Store, TickStatus, conversations};
 use lifecycle_phases::buffer::{self, Arrival, Outcome};
+use lifecycle_phases::own::without_own;
 use lifecycle_phases::{Actor, Channel, Phase};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -56,7 +57,7 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
 /// Everything happens in one short transaction, so a running tick is not waited for.
 pub fn admit(store: &mut Store, arrivals: &[Arrival], now: i64, trigger: &str) -> Result<()> {
     store.write(|tx| {
-        let outcome = decide(tx, arrivals)?;
+        let outcome = decide(tx, arrivals, &[])?;
         if !outcome.steps.is_empty() {
             let tick = store::begin_tick(tx, now, trigger, &[Phase::Buffer], None, None)?;
             for (n, mut step) in outcome.steps.into_iter().enumerate() {
@@ -70,9 +71,24 @@ pub fn admit(store: &mut Store, arrivals: &[Arrival], now: i64, trigger: &str) -
     })
 }
 
-fn decide(connection: &rusqlite::Connection, arrivals: &[Arrival]) -> Result<Outcome> {
+/// Decides on arrivals without the lines that hold one of `wordings`.
+fn decide(
+    connection: &rusqlite::Connection,
+    arrivals: &[Arrival],
+    wordings: &[String],
+) -> Result<Outcome> {
+    let arrivals = &without_wordings(arrivals, wordings);
     let known = conversations::known(connection, &buffer::ask(arrivals))?;
     Ok(buffer::decide(arrivals, &known))
+}
+
+/// The arrivals without what older versions of the engine said about themselves.
+pub fn without_wordings(arrivals: &[Arrival], wordings: &[String]) -> Vec<Arrival> {
+    let cut = |arrival: &Arrival| Arrival {
+        text: without_own(&arrival.text, wordings),
+        ..arrival.clone()
+    };
+    arrivals.iter().map(cut).collect()
 }
 
 fn set_aside(ctx: &mut Context<'_>, inbox: &Inbox) -> Result<()> {
@@ -100,7 +116,7 @@ fn take_notes(ctx: &mut Context<'_>, waiting: &[Waiting]) -> Result<()> {
     if arrivals.is_empty() {
         return Ok(());
     }
-    let Outcome { steps, sightings, .. } = decide(ctx.store.reader(), &arrivals)?;
+    let Outcome { steps, sightings, .. } = decide(ctx.store.reader(), &arrivals, &ctx.settings.capture.own_wordings)?;
     ctx.perform_with(steps, |tx| conversations::put_sightings(tx, &sightings))?;
     forget(ctx, &notes.iter().map(|(file, _)| (*file).clone()).collect::<Vec<_>>())
 }

@@ -330,7 +330,7 @@ fn arrival(source: &Source, row: &Conversation, find: &Find, project: Option<Str
 
 /// One transaction: the entries, what was counted, and how far the file was read.
 fn store(ctx: &mut Context<'_>, arrivals: &[Arrival], row: Conversation) -> Result<()> {
-    let outcome = decide(ctx.store.reader(), arrivals)?;
+    let outcome = decide(ctx.store.reader(), arrivals, &ctx.settings.capture.own_wordings)?;
     ctx.perform_with(outcome.steps, |tx| {
         conversations::put_sightings(tx, &outcome.sightings)?;
         conversations::put_conversation(tx, &row)

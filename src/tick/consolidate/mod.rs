@@ -77,6 +77,16 @@ struct Work {
     parts: Vec<Due>,
 }
 
+/// The cluster without what the engine wrote itself: older entries may hold it.
+fn without_own(cluster: &Cluster, wordings: &[String]) -> Cluster {
+    let mut cluster = cluster.clone();
+    for entry in &mut cluster.members {
+        entry.text = lifecycle_phases::own::without_own(&entry.text, wordings);
+    }
+    cluster.members.retain(|entry| !entry.text.trim().is_empty());
+    cluster
+}
+
 /// A cluster that is due, with its row from before.
 struct Due {
     cluster: Cluster,
@@ -141,6 +151,7 @@ impl Work {
         again: bool,
         due: &mut Vec<Due>,
     ) -> Result<()> {
+        let cluster = &without_own(cluster, &ctx.settings.capture.own_wordings);
         let before = store::cluster(ctx.store.reader(), &cluster.key())?;
         if before.as_ref().is_none_or(|row| self.is_due(row, now)) {
             let (prepared, cluster) = (consolidate::prepare(cluster), cluster.clone());
