@@ -253,3 +253,19 @@ fn probe(ctx: &mut Context<'_>, chain: &mut Chain, found: &mut Checkup) -> Resul
     found.overflow = Some(text);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn g3_what_may_not_be_known_is_not_said_to_be_down() {
+        let away = |why: &str| {
+            let why = why.to_string();
+            server_part(&Err(Failure::Unreachable { host: "h:1".into(), why }), 1).listening
+        };
+        assert!(away("Permission denied (os error 13)").starts_with("unknown"));
+        assert_eq!(away("Connection refused (os error 111)"), "no");
+        assert_eq!(server_part(&Err(Failure::Loading), 1).listening, "yes, but not ready");
+    }
+}

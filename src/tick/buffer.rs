@@ -116,7 +116,8 @@ fn take_notes(ctx: &mut Context<'_>, waiting: &[Waiting]) -> Result<()> {
     if arrivals.is_empty() {
         return Ok(());
     }
-    let Outcome { steps, sightings, .. } = decide(ctx.store.reader(), &arrivals, &ctx.settings.capture.own_wordings)?;
+    let Outcome { steps, sightings, .. } =
+        decide(ctx.store.reader(), &arrivals, &ctx.settings.capture.own_wordings)?;
     ctx.perform_with(steps, |tx| conversations::put_sightings(tx, &sightings))?;
     forget(ctx, &notes.iter().map(|(file, _)| (*file).clone()).collect::<Vec<_>>())
 }

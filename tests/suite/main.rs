@@ -4,6 +4,7 @@
 #![allow(missing_docs)]
 
 mod architecture;
+mod bad_input;
 mod capture;
 mod cases;
 mod connect;
@@ -21,9 +22,14 @@ mod exchange;
 mod live;
 mod mcp;
 mod model;
+mod model_account;
+mod model_context;
+mod model_kept;
+mod model_status;
 mod model_storm;
 mod redaction;
 mod report_page;
+mod requirements;
 mod retrieval;
 mod route;
 mod support;

@@ -218,10 +218,15 @@ fn negations_are_kept() {
 }
 
 #[test]
-fn leaked_instructions_and_generic_titles_are_refused() {
+fn e7_generic_titles_are_refused() {
     let good = "The berth buffer is 25 m, tankers included; 15 m in winter.";
     refused_for(&judge(&berth(), "Merge Notes", good), "generic_title");
     refused_for(&judge(&berth(), "Session Recap", good), "generic_title");
+}
+
+#[test]
+fn leaked_instructions_are_refused() {
+    let good = "The berth buffer is 25 m, tankers included; 15 m in winter.";
     refused_for(
         &judge(
             &berth(),

@@ -109,8 +109,10 @@ fn limits(session: &Session) -> Limits {
 }
 
 fn read(path: &std::path::Path) -> Result<Vec<Captured>> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Error::input(format!("{}: {error}", path.display())))?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Error::input(format!("{}: {error}", path.display()))
+            .hint("`lifecycle prompt export` writes such files")
+    })?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(n, line)| {

@@ -9,15 +9,11 @@ fn keys(text: &str) -> Vec<String> {
 #[test]
 fn facts_of_ordinary_notes() {
     assert_eq!(
-        keys(
-            "Fixed it in src/store/sqlite.rs: set PRAGMA busy_timeout=5000 in open_connection()."
-        ),
+        keys("Fixed it in src/store/sqlite.rs: set PRAGMA busy_timeout=5000 in open_connection()."),
         ["src/store/sqlite.rs", "pragma", "busy_timeout", "5000", "open_connection"]
     );
     assert_eq!(
-        keys(
-            "only on 502/503/504, backoff 200ms/400ms, commit 4be19d2, SEC-118 and -D warnings"
-        ),
+        keys("only on 502/503/504, backoff 200ms/400ms, commit 4be19d2, SEC-118 and -D warnings"),
         ["502", "503", "504", "200", "400", "4be19d2", "sec-118", "-d"]
     );
     assert_eq!(keys("the and/or of client/server"), Vec::<String>::new());
@@ -30,8 +26,7 @@ fn numbers_are_compared_by_value_and_unit() {
         let facts = Facts::of(stated);
         assert!(
             facts.facts.iter().all(|fact| {
-                source.states(fact)
-                    || duration_parts("14m20s").iter().any(|(n, _)| *n == fact.key)
+                source.states(fact) || duration_parts("14m20s").iter().any(|(n, _)| *n == fact.key)
             }),
             "{stated}"
         );
