@@ -2,7 +2,7 @@
 
 mod replay;
 
-use super::{Session, print_json, print_text};
+use super::{Session, print_json, print_raw, print_text};
 use crate::error::{ExitCode, Result};
 use crate::model::server::{Origin, estimate};
 use crate::model::{Ask, Chain, MERGE_RULES, Purpose};
@@ -19,6 +19,9 @@ const LEFT_SHARE: f64 = 0.5;
 
 /// Options of `prompt`.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lifecycle prompt stats
+  lifecycle prompt show")]
 pub struct PromptArgs {
     #[command(subcommand)]
     what: What,
@@ -61,7 +64,7 @@ struct Stats {
 pub fn run(session: &Session, args: &PromptArgs) -> Result<ExitCode> {
     match &args.what {
         What::Show => {
-            print_text(&format!("{}\n", prompt::fixed(MERGE_RULES)));
+            print_raw(&format!("{}\n", prompt::fixed(MERGE_RULES)));
             return Ok(ExitCode::Success);
         }
         What::Export => return replay::export(session),

@@ -91,12 +91,14 @@ impl Http {
             None => request,
         };
         let started = Instant::now();
+        crate::fault::point("model request");
         let failed = |error: &reqwest::Error| failure(error, provider, started.elapsed());
         let response = request.timeout(limit).send().map_err(|error| failed(&error))?;
         let status = response.status().as_u16();
         let header = response.headers().get("retry-after");
         let retry_after = header.and_then(|value| value.to_str().ok()).map(str::to_string);
         let body = read_body(response, started, limit)?;
+        crate::fault::point("model answered");
         Ok(HttpReply {
             status,
             retry_after,

@@ -251,6 +251,7 @@ fn print(session: &Session, judged: &[Judged]) -> Result<()> {
         let row = QualityRow {
             at: session.clock.now(),
             provider: "replay",
+            purpose: "merge",
             model: &one.model,
             cluster: &one.cluster,
             accepted: one.decision.drafts.len().max(usize::from(one.now().is_empty())),

@@ -4,6 +4,7 @@ use super::super::consolidate::{StoreLedger, world};
 use super::super::{Context, Level};
 use crate::error::Result;
 use crate::model::{Ask, Chain, Purpose};
+use crate::progress::Progress;
 use crate::store;
 use lifecycle_phases::age::{Candidate, answer, question};
 use lifecycle_phases::consolidate::prompt;
@@ -29,6 +30,7 @@ pub fn ask(ctx: &mut Context<'_>, candidates: &[&Candidate]) -> Result<BTreeMap<
     }
     let asked = &candidates[..candidates.len().min(ctx.settings.age.max_questions)];
     let asks: Vec<Ask> = asked.iter().map(|candidate| ask_of(candidate)).collect();
+    let _progress = Progress::unknown(format!("asking about {} isolated entries", asks.len()));
     let outcomes = chain.ask_all(&asks, &mut StoreLedger { ctx: &mut *ctx })?;
     let used: Vec<i64> =
         outcomes.iter().flatten().flat_map(|answer| answer.calls.iter().copied()).collect();

@@ -11,14 +11,15 @@ mod pin;
 mod sources;
 
 pub use kept::{Captured, message_of};
-pub use ledger::StoreLedger;
+pub use ledger::{StoreLedger, close_dead, is_alive};
 pub use pin::{differences as pin_differences, set as set_pin};
 pub use sources::{clusters as pending, expand, originals};
 
-use super::{Context, Level};
+use super::{Context, Door, Level};
 use crate::embed::{Embedder, Role};
 use crate::error::Result;
 use crate::model::{Answer, Ask, Chain, Failure, MERGE_RULES, Missed, Purpose, World};
+use crate::progress::Progress;
 use crate::store::{self, ClusterRow};
 use lifecycle_phases::Phase;
 use lifecycle_phases::consolidate::{
@@ -58,7 +59,7 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
 }
 
 /// The load average, where it is above the limit.
-fn too_busy(limit: f64) -> Option<f64> {
+pub fn too_busy(limit: f64) -> Option<f64> {
     let text = std::fs::read_to_string("/proc/loadavg").ok().filter(|_| limit > 0.0)?;
     let load: f64 = text.split_whitespace().next()?.parse().ok()?;
     (load > limit).then_some(load)
@@ -180,12 +181,15 @@ impl Work {
         for due in conflicting {
             self.reject(ctx, &due, Failed::from_conflict(&due.prepared))?;
         }
+        let progress = Progress::of("merging clusters", ready.len());
         let mut rest = VecDeque::from(ready);
         while !rest.is_empty() {
             let width = self.chain.width().min(rest.len());
             let batch: Vec<Due> = rest.drain(..width).collect();
+            let size = batch.len();
             self.batch(ctx, batch)?;
             rest.extend(self.parts.drain(..));
+            progress.add(size);
         }
         Ok(())
     }
@@ -382,6 +386,7 @@ impl Work {
             kept_reason: measures.kept_reason,
             chars: measures.chars,
             text_hash: &hash,
+            purpose: "merge",
         };
         ctx.store.write(|tx| store::insert_quality(tx, &row))
     }
@@ -398,11 +403,11 @@ struct Source<'a> {
 /// Clock, waiting and redaction of a run.
 pub fn world(ctx: &Context<'_>) -> Result<World> {
     let clock = ctx.clock;
-    let redactor = crate::redact::Redactor::new(&ctx.settings.redact.patterns)?;
+    let doors = ctx.doors.clone();
     Ok(World {
         now: Box::new(move || clock.now()),
         wait: Box::new(std::thread::sleep),
-        redact: Box::new(move |text| redactor.redact(text).0),
+        redact: Box::new(move |text| doors.pass(Door::Model, text)),
     })
 }
 
