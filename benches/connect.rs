@@ -247,7 +247,7 @@ impl World {
             "" => Profile { terms: Terms::default(), form: Form::of("") },
             text => Profile::of(text),
         };
-        Compared { id: id(place), text, project: Some(project.into()), profile }
+        Compared::of(id(place), &text, Some(project), profile)
     }
 
     fn clusters(&self) -> usize {

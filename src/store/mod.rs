@@ -11,6 +11,7 @@ pub mod conversations;
 mod descriptors;
 mod documents;
 mod entries;
+mod forms;
 mod found;
 mod fts;
 mod journal;
@@ -41,6 +42,7 @@ pub use documents::{
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
 };
+pub use forms::{copies, put_template, set_form, templates};
 pub use found::{
     Found, FoundChunk, coverage, for_each_vector, found, in_scope, sources, successor, vector_of,
     vector_stamp,

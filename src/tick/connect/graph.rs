@@ -4,8 +4,7 @@ use crate::config::Settings;
 use crate::error::Result;
 use crate::store::{self, StoredEntry, links};
 use lifecycle_phases::cluster::{ClusterSettings, Edge, Graph, Node};
-use lifecycle_phases::connect::form::Form;
-use lifecycle_phases::connect::repeats;
+use lifecycle_phases::connect::{Templates, repeats};
 use lifecycle_phases::{EntryId, Link, State, Step};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
@@ -74,9 +73,10 @@ fn build(
     entries: Vec<StoredEntry>,
     links: Vec<Link>,
 ) -> Result<Components> {
+    let templates = store::templates(connection)?;
     let mut nodes = Vec::with_capacity(entries.len());
     for stored in &entries {
-        nodes.push(node(connection, stored)?);
+        nodes.push(node(connection, stored, &templates)?);
     }
     let texts: BTreeMap<&EntryId, &str> =
         entries.iter().map(|stored| (&stored.entry.id, stored.entry.text.as_str())).collect();
@@ -93,11 +93,11 @@ fn build(
     Ok(Components { entries, links, graph })
 }
 
-fn node(connection: &Connection, stored: &StoredEntry) -> Result<Node> {
+fn node(connection: &Connection, stored: &StoredEntry, templates: &Templates) -> Result<Node> {
     let entry = &stored.entry;
     let proven = matches!(entry.state, State::Proven | State::Routed);
     let weight = if proven { links::source_count(connection, stored.seq)?.max(1) } else { 1 };
-    let form = Form::of(&entry.text);
+    let form = templates.form(&entry.text);
     Ok(Node {
         id: entry.id.clone(),
         arrival: stored.seq,
