@@ -25,6 +25,7 @@ CREATE TABLE entry (
   reprieved_seq INTEGER NOT NULL DEFAULT 0,        -- newest seq of the project at the last reprieve
   connected     TEXT,                              -- descriptor whose links were computed; NULL: pending
   protected     INTEGER NOT NULL DEFAULT 0,
+  origin        TEXT,                              -- user | assistant | tool | web; NULL: as the actor
   form          TEXT,                              -- derived: the fixed form that it is a copy of
   form_learned  INTEGER NOT NULL DEFAULT 0         -- derived: that form is a template
 ) STRICT;
@@ -130,6 +131,7 @@ CREATE TABLE tick (
   phases      TEXT NOT NULL,                       -- JSON array
   plan        TEXT,                                -- hash of the plan file that `apply` performs
   notes       TEXT NOT NULL DEFAULT '[]',          -- JSON array: what did not happen, and why
+  nearest     TEXT NOT NULL DEFAULT '[]',          -- JSON array: bars of how near new entries were
   undoes      INTEGER REFERENCES tick (id)
 ) STRICT;
 
@@ -225,7 +227,8 @@ CREATE TABLE quality (
   kept_reason     INTEGER,                         -- NULL: no source gave one
   chars_in        INTEGER NOT NULL,
   chars_out       INTEGER NOT NULL,
-  text_hash       TEXT NOT NULL                    -- equal for clusters that got the same text
+  text_hash       TEXT NOT NULL,                   -- equal for clusters that got the same text
+  purpose         TEXT NOT NULL DEFAULT 'merge'    -- merge | observe
 ) STRICT;
 CREATE INDEX quality_at ON quality (at);
 
@@ -250,6 +253,25 @@ CREATE TABLE sighting (
   said        INTEGER NOT NULL,
   PRIMARY KEY (entry, source)
 ) STRICT, WITHOUT ROWID;
+
+-- The observer's queue: events cut from conversations, redacted. A row is written with the cursor of
+-- its conversation and stays until a model has judged it; its events are dropped then, the row stays,
+-- so that a file that is read again is not observed again.
+CREATE TABLE batch (
+  key         TEXT PRIMARY KEY,                    -- 16 hex digits, from conversation and events
+  batch       TEXT NOT NULL,                       -- JSON
+  state       TEXT NOT NULL,                       -- waiting | leased | observed | declined | refused | halved | stuck
+  attempts    INTEGER NOT NULL,
+  next_try    INTEGER,
+  reason      TEXT NOT NULL DEFAULT '',
+  asked       TEXT NOT NULL DEFAULT '',            -- models and prompt it was judged with: others may do better
+  said        INTEGER NOT NULL,                    -- when its last event happened
+  lease_pid   INTEGER,                             -- who is at it; free again when that process is gone
+  lease_until INTEGER,                             -- or when this time is past
+  updated     INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+-- The oldest waiting batches are looked at first.
+CREATE INDEX batch_state ON batch (state, said);
 
 -- Longer texts that a person gave: searched like entries, never aged.
 CREATE TABLE document (

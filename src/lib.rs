@@ -3,11 +3,13 @@
 //! Arrows: `cli → tick → {store, capture, embed, index, model, targets}`, `tick → phases`,
 //! `phases → nothing`. Adapters never import each other.
 
+pub mod brief;
 pub mod capture;
 pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod documents;
+pub mod durable;
 pub mod embed;
 pub mod error;
 pub mod exchange;
@@ -18,6 +20,7 @@ pub mod log;
 pub mod mcp;
 pub mod model;
 pub mod paths;
+pub mod progress;
 pub mod quiet;
 pub mod redact;
 pub mod report;

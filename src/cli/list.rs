@@ -4,6 +4,7 @@ use super::Session;
 use super::output::{one_line, print_json, print_text, short_id};
 use crate::clock::format_time;
 use crate::error::{Error, ExitCode, Result};
+use crate::report::COLUMNS;
 use crate::search::project_name;
 use crate::store::{self, Filter, Store, StoredEntry};
 use clap::Args;
@@ -54,8 +55,9 @@ fn known<T>(word: &str, parse: fn(&str) -> Option<T>, what: &str) -> Result<T> {
 
 fn print_entry(stored: &StoredEntry) {
     let entry = &stored.entry;
-    let text = one_line(&entry.text, 54);
-    print_text(&format!("{}  {:8}  {:9}  {text}\n", short_id(&entry.id), entry.state, entry.kind));
+    let head = format!("{}  {:8}  {:9}  ", short_id(&entry.id), entry.state, entry.kind);
+    let text = one_line(&entry.text, COLUMNS.saturating_sub(head.len()));
+    print_text(&format!("{head}{text}\n"));
 }
 
 /// An entry as programs get it: times are UTC text.

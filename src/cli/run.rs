@@ -1,19 +1,22 @@
 //! `lifecycle run`: one tick, or what one would do.
 
 use super::Session;
+use super::apply::PlanFile;
 use super::format::{self, Format};
 use crate::error::{Error, ExitCode, Result};
+use crate::tick::detached::Single;
 use crate::tick::{self, Run, RunOptions};
 use clap::Args;
 use lifecycle_phases::Plan;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Options of `run`.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lifecycle run                            one tick
-  lifecycle run --dry-run                  what a tick would do, with a diff of every file
-  lifecycle run --dry-run --plan plan.json keep it, then: lifecycle apply plan.json
+  lifecycle run --dry-run                  what a tick would do, with the diffs
+  lifecycle run --dry-run --plan plan.json    keep it for `lifecycle apply`
   lifecycle run --dry-run --plan plan.json --format html > tick.html
   lifecycle run --phase buffer --phase connect")]
 pub struct RunArgs {
@@ -32,12 +35,15 @@ pub struct RunArgs {
     /// Ask no model: clusters wait
     #[arg(long)]
     no_model: bool,
-    /// Allow a tick to expire a large share of the store
+    /// Allow a tick to expire a large share of the store, or to rewrite many lines
     #[arg(long)]
     yes: bool,
     /// Run only if a time of `schedule.cron` has passed since the last run
     #[arg(long, conflicts_with = "dry_run")]
     if_due: bool,
+    /// As a hook starts it: wait first, be the only one, say nothing
+    #[arg(long, hide = true, requires = "if_due")]
+    detached: bool,
     /// What starts the run, for the journal
     #[arg(long, hide = true, default_value = "run")]
     trigger: String,
@@ -45,6 +51,14 @@ pub struct RunArgs {
 
 /// Runs a tick and prints its report.
 pub fn run(session: &Session, args: &RunArgs) -> Result<ExitCode> {
+    let mut single = None;
+    if args.detached {
+        single = Single::take(&session.paths)?;
+        if single.is_none() {
+            return Ok(ExitCode::Success);
+        }
+        std::thread::sleep(Duration::from_secs(session.settings.schedule.hook_delay_seconds));
+    }
     if args.if_due && !super::schedule::check_due(session)? {
         return Ok(ExitCode::Success);
     }
@@ -58,7 +72,14 @@ pub fn run(session: &Session, args: &RunArgs) -> Result<ExitCode> {
     if args.no_model {
         settings.consolidate.model = "none".into();
     }
-    let run = tick::run(&settings, &session.paths, session.clock, &options)?;
+    let run = match tick::run(&settings, &session.paths, session.clock, &options) {
+        // Somebody else runs the tick that was due.
+        Err(error) if args.detached && error.code == ExitCode::Busy => {
+            return Ok(ExitCode::Success);
+        }
+        run => run?,
+    };
+    drop(single);
     if let Some(path) = &args.plan {
         write_plan(path, &run.plan)?;
     }
@@ -77,8 +98,8 @@ fn trigger(word: &str) -> &'static str {
 }
 
 fn write_plan(path: &Path, plan: &Plan) -> Result<()> {
-    let text = serde_json::to_string_pretty(plan)?;
-    std::fs::write(path, text).map_err(|error| Error::io(path, &error))
+    let text = serde_json::to_string_pretty(&PlanFile::of(plan.clone())?)?;
+    crate::durable::replace(path, text.as_bytes()).map_err(|error| Error::io(path, &error))
 }
 
 /// Prints the report of a run and hands on how it ended.

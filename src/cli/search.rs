@@ -1,6 +1,6 @@
 //! `lifecycle search`: finds entries and documents by meaning and by words.
 
-use super::{Session, escape_terminal, print_json, print_text};
+use super::{Session, escape_terminal, print_aside, print_json, print_text};
 use crate::embed::Embedder;
 use crate::error::{Error, ExitCode, Result};
 use crate::search::{self, Answer, Hit, Mode, Part, Query, answer_json, project_name};
@@ -102,10 +102,10 @@ pub fn run(session: &Session, args: &SearchArgs) -> Result<ExitCode> {
 
 fn print(answer: &Answer, explain: bool) {
     for note in &answer.notes {
-        eprintln!("note: {}", escape_terminal(note));
+        print_aside(&format!("note: {}", escape_terminal(note)));
     }
     if answer.hits.is_empty() {
-        eprintln!("nothing was found");
+        print_aside("nothing was found");
     }
     for hit in &answer.hits {
         print_text(&line_of(hit));

@@ -14,6 +14,7 @@ pub mod readable;
 use crate::config::DocumentSettings;
 use crate::embed::{CHUNK, Embedder, Role};
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 use crate::redact::redact;
 use crate::store::{self, Document, NewChunk, Store, Stored};
 use chunk::{Piece, chunk};
@@ -116,6 +117,8 @@ fn title(draft: &Draft, text: &str) -> String {
 pub fn embed_missing(store: &mut Store, embedder: &dyn Embedder) -> Result<usize> {
     let descriptor = embedder.descriptor().id();
     let mut done = 0;
+    let total = store::count_chunks_lacking(store.reader(), &descriptor)?;
+    let progress = Progress::of("embedding documents", total);
     loop {
         let lacking = store::chunks_lacking(store.reader(), &descriptor, CHUNK)?;
         // An empty call would load the model for nothing.
@@ -140,6 +143,7 @@ pub fn embed_missing(store: &mut Store, embedder: &dyn Embedder) -> Result<usize
             Ok(())
         })?;
         done += kept;
+        progress.add(lacking.len());
         match problem {
             Some(error) if error.is_transient() => return Err(error.into()),
             // Pieces that the model refuses stay findable by words; asking again would not help.

@@ -190,10 +190,12 @@ impl Mirror {
         let mut sum = segment_sum(&self.sum, rows, last_row);
         sum.update(&body);
         let sum = *sum.finalize().as_bytes();
+        crate::fault::effect("index", &[&self.path])?;
         let file = self.writable()?;
         let count = u32::try_from(rows).unwrap_or(u32::MAX);
         let bytes = [count.to_le_bytes().as_slice(), &last_row.to_le_bytes(), &sum, &body].concat();
         (&*file).write_all(&bytes)?;
+        crate::fault::point("indexed");
         let offset = self.grown(rows, last_row, sum);
         index.extend_filed(keys, scales, &file, offset)?;
         Ok(())

@@ -42,6 +42,16 @@ pub fn clusters(connection: &Connection) -> Result<Vec<ClusterRow>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// Keys of the entries whose clusters wait for another try.
+pub fn waiting_members(connection: &Connection) -> Result<Vec<i64>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT DISTINCT e.seq FROM cluster c, json_each(c.members) m JOIN entry e ON e.id = m.value
+         WHERE c.outcome NOT IN ('conflict', 'undone') ORDER BY e.seq",
+    )?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<ClusterRow> {
     let outcome: String = row.get(2)?;
     Ok(ClusterRow {
@@ -73,6 +83,17 @@ pub fn titles(connection: &Connection, project: Option<&str>) -> Result<BTreeSet
     let mut statement = connection.prepare_cached(
         "SELECT title FROM entry
          WHERE title IS NOT NULL AND project IS ?1 AND state IN ('proven', 'routed')",
+    )?;
+    let rows = statement.query_map([project], |row| row.get::<_, String>(0))?;
+    let titles: Vec<String> = rows.collect::<rusqlite::Result<_>>()?;
+    Ok(titles.into_iter().map(|title| title.to_lowercase()).collect())
+}
+
+/// Titles of the active entries of a project, observations included, in lower case.
+pub fn all_titles(connection: &Connection, project: Option<&str>) -> Result<BTreeSet<String>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT title FROM entry
+         WHERE title IS NOT NULL AND project IS ?1 AND state IN ('buffered', 'proven', 'routed')",
     )?;
     let rows = statement.query_map([project], |row| row.get::<_, String>(0))?;
     let titles: Vec<String> = rows.collect::<rusqlite::Result<_>>()?;
@@ -114,6 +135,8 @@ pub struct QualityRow<'a> {
     pub chars: (usize, usize),
     /// Hash of the text.
     pub text_hash: &'a str,
+    /// `merge` or `observe`.
+    pub purpose: &'a str,
 }
 
 /// Records what a reply was worth.
@@ -122,8 +145,8 @@ pub fn insert_quality(tx: &Transaction<'_>, row: &QualityRow<'_>) -> Result<()> 
     tx.prepare_cached(
         "INSERT INTO quality (call, at, provider, model, cluster, accepted, refused, coverage,
              quoted, bad_kinds, bad_attribution, duplicate_title, no_file, kept_reason, chars_in,
-             chars_out, text_hash)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+             chars_out, text_hash, purpose)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
     )?
     .execute(params![
         row.call,
@@ -143,6 +166,7 @@ pub fn insert_quality(tx: &Transaction<'_>, row: &QualityRow<'_>) -> Result<()> 
         count(row.chars.0),
         count(row.chars.1),
         row.text_hash,
+        row.purpose,
     ])?;
     Ok(())
 }

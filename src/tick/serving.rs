@@ -7,11 +7,12 @@
 //! change of mind or a lost setting need no repair. Where the old model cannot be opened any more,
 //! the new one serves at once with what it has.
 
-use super::{Context, Level};
+use super::{Context, Doors, Guarded, Level};
 use crate::config::Settings;
 use crate::embed::{self, CHUNK, Descriptor, EmbedError, Embedder, Measured, Role, text_hash};
 use crate::error::Result;
 use crate::paths::Paths;
+use crate::progress::Progress;
 use crate::store;
 use lifecycle_phases::Phase;
 use rusqlite::{Connection, Transaction};
@@ -20,11 +21,21 @@ use std::sync::Arc;
 /// Only texts that are all but equal have a higher cosine.
 const HIGHEST: f32 = 0.995;
 
-/// The embedder that serves the store.
+/// The embedder that serves the store, behind its door.
 pub fn open(
     connection: &Connection,
     settings: &Settings,
     paths: &Paths,
+) -> Result<Arc<dyn Embedder>> {
+    open_with(connection, settings, paths, Doors::new(&settings.redact))
+}
+
+/// As [`open`], with the account of a run.
+pub fn open_with(
+    connection: &Connection,
+    settings: &Settings,
+    paths: &Paths,
+    doors: Doors,
 ) -> Result<Arc<dyn Embedder>> {
     let wanted = embed::open(settings, paths)?;
     let ahead = store::ahead_of(connection, &wanted.descriptor().id())?;
@@ -34,7 +45,7 @@ pub fn open(
     if let Some(dimensions) = store::dimensions(connection, &id)? {
         serving.expect_dimensions(dimensions);
     }
-    Ok(serving.into())
+    Ok(Arc::new(Guarded::new(serving, doors)))
 }
 
 /// Embeds some entries under the descriptor of the settings, where another one serves yet. Bounded
@@ -47,15 +58,17 @@ pub fn refill(ctx: &mut Context<'_>) -> Result<()> {
     if let Some(warning) = dead_line(ctx, embedder.descriptor(), &serving)? {
         ctx.note(Level::Waiting, Phase::Connect, warning);
     }
-    let wanted = embed::open(ctx.settings, ctx.paths)?;
+    let wanted = Guarded::new(embed::open(ctx.settings, ctx.paths)?, ctx.doors.clone());
     let id = wanted.descriptor().id();
     if serving == id {
         return Ok(());
     }
     let limit = ctx.settings.embed.refill_entries;
     let entries = store::some_lacking(ctx.store.reader(), &serving, &id, limit)?;
+    let progress = Progress::of("embedding anew", entries.len());
     for chunk in entries.chunks(CHUNK) {
-        if let Some(problem) = refill_chunk(ctx, &*wanted, &id, chunk)? {
+        progress.add(chunk.len());
+        if let Some(problem) = refill_chunk(ctx, &wanted, &id, chunk)? {
             ctx.note(Level::Waiting, Phase::Connect, format!("{id} cannot be filled: {problem}"));
             break;
         }

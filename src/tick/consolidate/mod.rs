@@ -8,13 +8,14 @@ mod ledger;
 mod outcome;
 mod sources;
 
-pub use ledger::StoreLedger;
+pub use ledger::{StoreLedger, close_dead, is_alive};
 pub use sources::{clusters as pending, expand, originals};
 
-use super::{Context, Level};
+use super::{Context, Door, Level};
 use crate::embed::{Embedder, Role};
 use crate::error::Result;
 use crate::model::{Answer, Ask, Chain, MERGE_RULES, Missed, Purpose, World};
+use crate::progress::Progress;
 use crate::store::{self, ClusterRow};
 use lifecycle_phases::Phase;
 use lifecycle_phases::consolidate::{
@@ -33,20 +34,21 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
     let mut work = Work::new(ctx)?;
     let due = work.due(ctx)?;
     if due.is_empty() {
-        return Ok(());
+        return sources::looked_at(ctx);
     }
     if let Some(load) = too_busy(ctx.settings.consolidate.max_load) {
         let text = format!("{} clusters wait: the load average is {load:.1}", due.len());
         ctx.note(Level::Waiting, Phase::Consolidate, text);
-        return Ok(());
+        return sources::look_again(ctx);
     }
     work.consolidate(ctx, due)?;
+    sources::looked_at(ctx)?;
     let outcomes = std::mem::take(&mut work.outcomes);
     outcomes.note(ctx)
 }
 
 /// The load average, where it is above the limit.
-fn too_busy(limit: f64) -> Option<f64> {
+pub fn too_busy(limit: f64) -> Option<f64> {
     let text = std::fs::read_to_string("/proc/loadavg").ok().filter(|_| limit > 0.0)?;
     let load: f64 = text.split_whitespace().next()?.parse().ok()?;
     (load > limit).then_some(load)
@@ -103,7 +105,7 @@ impl Work {
     fn due(&self, ctx: &Context<'_>) -> Result<Vec<Due>> {
         let now = ctx.now();
         let mut due = Vec::new();
-        for cluster in sources::clusters(ctx)? {
+        for cluster in sources::touched(ctx)? {
             self.consider(ctx, &cluster, now, false, &mut due)?;
         }
         if !self.chain.is_empty() {
@@ -152,10 +154,13 @@ impl Work {
         for due in conflicting {
             self.reject(ctx, &due, Failed::from_conflict(&due.prepared))?;
         }
+        let progress = Progress::of("merging clusters", ready.len());
         let mut rest = ready.into_iter().peekable();
         while rest.peek().is_some() {
             let batch: Vec<Due> = rest.by_ref().take(self.chain.width()).collect();
+            let size = batch.len();
             self.batch(ctx, batch)?;
+            progress.add(size);
         }
         Ok(())
     }
@@ -324,6 +329,7 @@ impl Work {
             kept_reason: measures.kept_reason,
             chars: measures.chars,
             text_hash: &hash,
+            purpose: "merge",
         };
         ctx.store.write(|tx| store::insert_quality(tx, &row))
     }
@@ -340,11 +346,11 @@ struct Source<'a> {
 /// Clock, waiting and redaction of a run.
 pub fn world(ctx: &Context<'_>) -> Result<World> {
     let clock = ctx.clock;
-    let redactor = crate::redact::Redactor::default();
+    let doors = ctx.doors.clone();
     Ok(World {
         now: Box::new(move || clock.now()),
         wait: Box::new(std::thread::sleep),
-        redact: Box::new(move |text| redactor.redact(text).0),
+        redact: Box::new(move |text| doors.pass(Door::Model, text)),
     })
 }
 
