@@ -22,7 +22,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   lifecycle prompt export > prompts.jsonl
   lifecycle prompt replay prompts.jsonl   ask the configured model about each
-  lifecycle prompt replay --kept          read the kept replies again, ask nobody")]
+  lifecycle prompt replay --kept          read kept replies again, ask nobody")]
 pub struct ReplayArgs {
     /// Prompts that `prompt export` wrote; those of the store by default
     file: Option<PathBuf>,
