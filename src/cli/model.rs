@@ -4,8 +4,7 @@
 mod calibrate;
 
 use super::{Session, print_json, print_text};
-use crate::embed::install::{Installer, check_golden};
-use crate::embed::onnx::OnnxEmbedder;
+use crate::embed::install::{Installer, make_ready};
 use crate::embed::{Catalog, Descriptor, Origin, runtime};
 use crate::error::{Error, ExitCode, Result};
 use clap::{Args, Subcommand};
@@ -116,13 +115,12 @@ fn pull(session: &Session, name: &str, from: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// Embeds the golden pairs. Without the runtime library the files stay, with a hint.
+/// Embeds the golden pairs. Without the runtime library the files stay, with a hint; files that fail
+/// stay too, since they are what was pinned, but `use` refuses them.
 fn check(session: &Session, descriptor: &Descriptor) -> Result<usize> {
     let models = session.paths.models();
     runtime::find_library(&session.settings.embed, &models)?;
-    let embedder = OnnxEmbedder::new(descriptor.clone(), &session.settings.embed, &models);
-    embedder.load()?;
-    check_golden(&embedder)
+    make_ready(descriptor, &session.settings.embed, &models)
 }
 
 fn choose(session: &Session, name: &str) -> Result<()> {
@@ -132,6 +130,7 @@ fn choose(session: &Session, name: &str) -> Result<()> {
         return Err(Error::new(ExitCode::Missing, format!("{name} is not installed"))
             .hint(format!("`lifecycle model pull {name}`{}", origin_hint(descriptor))));
     }
+    check(session, descriptor)?;
     set_model(&session.paths.config_file, name)?;
     print_text(&format!(
         "{name} is chosen ({}). Ticks embed the entries again; until they are through, the \

@@ -12,7 +12,7 @@ pub mod fetch;
 pub mod readable;
 
 use crate::config::DocumentSettings;
-use crate::embed::{CHUNK, Embedder, Role};
+use crate::embed::{CHUNK, Embedder, Role, embed_distinct};
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::redact::redact;
@@ -127,7 +127,7 @@ pub fn embed_missing(store: &mut Store, embedder: &dyn Embedder) -> Result<usize
         }
         let texts: Vec<String> =
             lacking.iter().map(|(_, heading, text)| Piece::embedded_text(heading, text)).collect();
-        let vectors = embedder.embed(&texts, Role::Document);
+        let vectors = embed_distinct(embedder, &texts, Role::Document);
         let mut kept = 0;
         let mut problem = None;
         store.write(|tx| {

@@ -31,9 +31,10 @@ pub fn format_of(ctx: &Context<'_>, path: &Path) -> Format {
     named.or_else(|| Format::of(path)).unwrap_or(Format::Markdown)
 }
 
-/// The steps of one file.
+/// The steps of one write: of one file, and planned on the same content of it.
 struct Group {
     path: PathBuf,
+    planned_on: Option<Requirement>,
     steps: Vec<PlannedStep>,
 }
 
@@ -83,9 +84,13 @@ fn group(steps: Vec<PlannedStep>) -> Vec<Group> {
     for step in steps {
         let Step::Route { route, .. } = &step.step else { continue };
         let path = PathBuf::from(&route.path);
-        match groups.iter_mut().find(|group| group.path == path) {
+        let on_content =
+            |requirement: &&Requirement| matches!(requirement, Requirement::File { .. });
+        let planned_on = step.requirements.iter().find(on_content).cloned();
+        let same = |group: &&mut Group| group.path == path && group.planned_on == planned_on;
+        match groups.iter_mut().find(same) {
             Some(group) => group.steps.push(step),
-            None => groups.push(Group { path, steps: vec![step] }),
+            None => groups.push(Group { path, planned_on, steps: vec![step] }),
         }
     }
     groups
@@ -462,7 +467,7 @@ fn record_restore(
 ) -> Result<()> {
     ctx.number(&mut steps);
     let tick = ctx.tick_id()?;
-    let group = Group { path: path.to_path_buf(), steps };
+    let group = Group { path: path.to_path_buf(), planned_on: None, steps };
     let id = begin(ctx, tick, &group, before.as_deref(), after.as_deref())?;
     if before != after {
         put(path, before.as_deref(), after.as_deref()).map_err(|error| Error::io(path, &error))?;

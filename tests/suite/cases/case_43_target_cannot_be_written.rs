@@ -52,19 +52,30 @@ fn a_disk_that_is_full_leaves_the_old_file_whole() {
     panic!("the run has more effects than were tried");
 }
 
+/// Every write to a file beyond a kilobyte fails: with the signal that ends the process, and with
+/// the signal switched off.
 #[test]
-fn no_write_at_all_succeeds() {
-    let home = Home::new();
-    home.put("CLAUDE.md", BEFORE);
-    home.prove(Some(&home.project()), "The dev server listens on port 5173");
-    let route = home.command(&["route"]);
-    let mut shell = std::process::Command::new("/bin/sh");
-    shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" route"]).arg(route.get_program());
-    shell.env_clear().current_dir(home.path());
-    shell.envs(route.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    assert!(!shell.output().unwrap().status.success());
-    assert_eq!(home.get("CLAUDE.md"), BEFORE);
-    assert_eq!(home.files(), ["CLAUDE.md"]);
-    home.route().success();
-    assert_eq!(home.get("CLAUDE.md").matches("port 5173").count(), 1);
+fn a_limit_on_the_size_of_files() {
+    for trap in ["", "trap '' XFSZ; "] {
+        let home = Home::new();
+        let before =
+            format!("# p\n\n{}", "- A rule of the house that takes some room.\n".repeat(60));
+        home.put("CLAUDE.md", &before);
+        let id = home.prove(Some(&home.project()), "The dev server listens on port 5173");
+        let plain = home.command(&["route"]);
+        let script = format!("{trap}ulimit -f 2; exec \"$0\" route");
+        let mut command = std::process::Command::new("sh");
+        command.arg("-c").arg(script).arg(plain.get_program()).env_clear();
+        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = command.current_dir(home.path()).output().unwrap();
+        assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        assert_eq!(home.get("CLAUDE.md"), before, "neither empty nor half");
+        if !trap.is_empty() {
+            assert_eq!(home.files(), ["CLAUDE.md"], "no temporary file remains");
+        }
+        assert_eq!(home.state(&id), "proven");
+        home.route().success();
+        assert_eq!(home.get("CLAUDE.md").matches("port 5173").count(), 1);
+        assert_eq!(home.files(), ["CLAUDE.md"], "no temporary file remains");
+    }
 }
