@@ -108,9 +108,11 @@ CREATE TABLE section_vector (
   descriptor  TEXT NOT NULL,
   text_hash   TEXT NOT NULL,
   data        BLOB NOT NULL,                       -- f32 little-endian, unit length
-  used        INTEGER NOT NULL,                    -- when it was computed
+  used        INTEGER NOT NULL,                    -- when it was last of use, to within a week
   PRIMARY KEY (descriptor, text_hash)
 ) STRICT, WITHOUT ROWID;
+-- For dropping vectors of sections long gone.
+CREATE INDEX section_vector_used ON section_vector (used);
 
 CREATE TABLE tick (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -264,6 +264,7 @@ pub struct TargetSettings {
     pub max_lines: Option<usize>,
     pub max_bytes: Option<usize>,
     pub chain: Option<bool>,
+    pub hidden_by: Option<String>,
     pub enabled: Option<bool>,
 }
 

@@ -28,6 +28,8 @@ pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
         Ok(meta) if meta.is_dir() => return Err(io::Error::other("is a folder")),
+        // Opening a pipe would wait for whoever writes into it.
+        Ok(meta) if !meta.is_file() => return Err(io::Error::other("is not a regular file")),
         Ok(meta) if meta.len() > MAX_BYTES => {
             return Err(io::Error::other(format!("is larger than {MAX_BYTES} bytes")));
         }

@@ -62,7 +62,9 @@ fn at_the_door(ctx: &mut Context<'_>, steps: Vec<PlannedStep>) -> Result<Vec<Pla
         let Step::Route { route, .. } = &mut step.step else { continue };
         let clean = match &route.op {
             RouteOp::Add | RouteOp::Replace { .. } => ctx.doors.pass(Door::File, &route.line),
-            RouteOp::Withdraw | RouteOp::AlreadyKnown { .. } => route.line.clone(),
+            RouteOp::Withdraw | RouteOp::Displace | RouteOp::AlreadyKnown { .. } => {
+                route.line.clone()
+            }
         };
         if clean == route.line {
             passed.push(step);
@@ -179,7 +181,7 @@ pub fn line_op(step: &Step) -> Option<LineOp> {
     let change = match &route.op {
         RouteOp::Add => Change::Add,
         RouteOp::Replace { old_line } => Change::Replace { old: old_line.clone() },
-        RouteOp::Withdraw => Change::Withdraw,
+        RouteOp::Withdraw | RouteOp::Displace => Change::Withdraw,
         RouteOp::AlreadyKnown { .. } => return None,
     };
     Some(LineOp { section: route.section.clone(), line: route.line.clone(), change })
@@ -391,7 +393,13 @@ fn undo_write(
     }
     let inverse: Vec<PlannedStep> =
         undone.iter().filter_map(|record| inverse(&record.planned)).collect();
+    let how = match (&restored, now == write.after) {
+        (None, _) => "is gone again: it was made by that tick",
+        (_, true) => "is byte for byte as before that tick",
+        (_, false) => "was changed since: our lines of that tick are taken back, the rest stays",
+    };
     record_restore(ctx, &path, now, restored, inverse)?;
+    ctx.note(Level::Info, Phase::Route, format!("{} {how}", path.display()));
     ctx.store.write(|tx| routes::set_write(tx, write.id, "undone"))?;
     take_back_rows(ctx, write.tick, &undone)
 }
@@ -436,7 +444,7 @@ fn inverse(planned: &PlannedStep) -> Option<PlannedStep> {
     let Step::Route { route, from } = &planned.step else { return None };
     let (op, line) = match &route.op {
         RouteOp::Add => (RouteOp::Withdraw, route.line.clone()),
-        RouteOp::Withdraw => (RouteOp::Add, route.line.clone()),
+        RouteOp::Withdraw | RouteOp::Displace => (RouteOp::Add, route.line.clone()),
         RouteOp::Replace { old_line } => {
             (RouteOp::Replace { old_line: route.line.clone() }, old_line.clone())
         }

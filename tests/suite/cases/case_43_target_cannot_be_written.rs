@@ -28,6 +28,30 @@ fn a_file_that_is_read_only() {
     assert_eq!(home.files(), ["CLAUDE.md"]);
 }
 
+const BEFORE: &str = "# p\n\n- Use pnpm\n";
+
+/// The disk is full from the first effect on, from the second, …: never half a file.
+#[test]
+fn a_disk_that_is_full_leaves_the_old_file_whole() {
+    for at in 1..=60 {
+        let home = Home::new();
+        home.put("CLAUDE.md", BEFORE);
+        home.prove(Some(&home.project()), "The dev server listens on port 5173");
+        let fault = format!("enospc@{at}+");
+        let run = home.command(&["route"]).env("LIFECYCLE_FAULT", &fault).output().unwrap();
+        let now = home.get("CLAUDE.md");
+        let whole = now.starts_with(BEFORE) && now.ends_with("<!-- lifecycle:end -->\n");
+        assert!(now == BEFORE || whole, "full at {at}: {now}");
+        assert_eq!(home.files(), ["CLAUDE.md"], "full at {at}");
+        home.route().success();
+        assert_eq!(home.get("CLAUDE.md").matches("port 5173").count(), 1, "full at {at}");
+        if run.status.success() {
+            return;
+        }
+    }
+    panic!("the run has more effects than were tried");
+}
+
 /// Every write to a file beyond a kilobyte fails: with the signal that ends the process, and with
 /// the signal switched off.
 #[test]
