@@ -6,7 +6,7 @@
 use crate::{admit, rows, text};
 use lifecycle::config::SearchSettings;
 use lifecycle::embed::{Descriptor, Embedder, Embedding, Role, unit};
-use lifecycle::search::{Mode, Query, WarmVectors, search_warm};
+use lifecycle::search::{Mode, Models, Query, WarmVectors, search};
 use lifecycle::store::{self, Scope, Store};
 use lifecycle_phases::{Actor, Channel, Entry, Kind, Source, Step};
 use std::path::Path;
@@ -105,8 +105,9 @@ pub fn run(folder: &Path, out: &Path, count: usize, settings: &SearchSettings) {
             .map(|words| {
                 let query = Query { text: (*words).into(), scope: Scope::default(), k: 10, mode };
                 let start = Instant::now();
-                search_warm(store.reader(), Ok(&embedder), settings, &query, warm.as_ref())
-                    .unwrap();
+                let models =
+                    Models { embedder: Ok(&embedder), warm: warm.as_ref(), reranker: None };
+                search(store.reader(), &models, settings, &query).unwrap();
                 start.elapsed().as_secs_f64() * 1e3
             })
             .collect();

@@ -24,6 +24,7 @@ mod output;
 mod program;
 mod prompt;
 mod quality;
+mod reindex;
 mod report;
 mod review;
 mod route;
@@ -32,7 +33,7 @@ mod schedule;
 mod search;
 mod serve;
 mod setup;
-pub(crate) mod show;
+mod show;
 mod status;
 mod undo;
 mod version;
@@ -157,7 +158,9 @@ enum Command {
     Mcp(mcp::McpArgs),
     /// Find entries and documents by meaning and by words
     Search(search::SearchArgs),
-    /// Embedding models: list, fetch, choose, calibrate
+    /// Make derived data anew: words, pieces of documents, index files, vectors
+    Reindex(reindex::ReindexArgs),
+    /// Embedding models and rerankers: list, fetch, choose, calibrate
     #[command(after_help = "Examples:
   lifecycle model list")]
     Model(model::ModelArgs),
@@ -324,6 +327,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Import(args) => import::run(&session, &args),
         Command::Mcp(args) => mcp::run(session, &args),
         Command::Search(args) => search::run(&session, &args),
+        Command::Reindex(args) => reindex::run(&session, &args),
         Command::Model(args) => model::run(&session, &args),
         Command::Serve(args) => serve::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),

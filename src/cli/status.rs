@@ -47,6 +47,7 @@ fn as_json(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> V
         "last_success": figures.last_success.as_ref().map(tick_json),
         "calls": figures.calls,
         "embed_model": session.settings.embed.model,
+        "reranker": session.settings.search.reranker,
         "consolidate_model": session.settings.consolidate.model,
         "bytes": bytes,
     })
@@ -122,6 +123,13 @@ fn as_text(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> S
         );
     }
     line("embedding by", session.settings.embed.model.clone());
+    line(
+        "reranking by",
+        match session.settings.search.reranker.as_str() {
+            "" => "none (search.reranker)".into(),
+            name => name.to_string(),
+        },
+    );
     line("merging by", session.settings.consolidate.model.to_string());
     line("store", format!("{} ({} KiB in its folder)", session.paths.data.display(), bytes / 1024));
     escape_terminal(&out)

@@ -14,6 +14,8 @@ mod entries;
 mod found;
 mod fts;
 mod journal;
+mod reindex;
+mod relations;
 pub mod routes;
 
 pub mod links;
@@ -36,14 +38,14 @@ pub use descriptors::{
 };
 pub use documents::{
     Document, NewChunk, Stored, chunks_lacking, delete_document, document, documents,
-    put_chunk_vector, put_document,
+    put_chunk_vector, put_document, recut_document,
 };
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
 };
 pub use found::{
-    Found, FoundChunk, coverage, for_each_vector, found, in_scope, sources, successor, vector_of,
-    vector_stamp,
+    Found, FoundChunk, coverage, for_each_vector, found, searched_text, sources, successor,
+    vector_in_scope, vector_of, vector_stamp,
 };
 pub use fts::{Item, Scope, WordHit, index_words, rebuild_words, search_words};
 pub use journal::{
@@ -53,6 +55,8 @@ pub use journal::{
 pub use quality::{
     Generator, Latency, Quality, flat_prompts, generators, latency, quality, queue_wait,
 };
+pub use reindex::{chunks_after, embedded_after, refresh_words};
+pub use relations::{Relations, relations};
 pub use terms::{Term, is_unspaced, query_terms, terms_of};
 
 pub use overview::{Overview, overview};
