@@ -126,8 +126,7 @@ fn main() {
             let query = Query { text: text(row, "text").into(), scope, k: 20, mode };
             let start = Instant::now();
             let models = Models { embedder: Ok(&*embedder), warm: None, reranker };
-            let answer =
-                search(filled.store.reader(), &models, &settings.search, &query).unwrap();
+            let answer = search(filled.store.reader(), &models, &settings.search, &query).unwrap();
             times.push(start.elapsed().as_secs_f64() * 1e3);
             let ids = answer.hits.iter().flat_map(|hit| filled.names[&hit.id()].clone());
             let ranking: Vec<String> = ids.take(20).collect();
@@ -149,7 +148,8 @@ fn by_grep(queries: &[Value], sets: &BTreeMap<&str, Vec<&Value>>, out: &Path) {
     let lower: BTreeMap<&str, Vec<(String, &str)>> = sets
         .iter()
         .map(|(name, notes)| {
-            let notes = notes.iter().map(|note| (text(note, "text").to_lowercase(), text(note, "id")));
+            let notes =
+                notes.iter().map(|note| (text(note, "text").to_lowercase(), text(note, "id")));
             (*name, notes.collect())
         })
         .collect();

@@ -95,7 +95,11 @@ impl Graph {
     }
 }
 
-pub(super) fn commit(environment: &Environment, file: &Path, threads: usize) -> ort::Result<Session> {
+pub(super) fn commit(
+    environment: &Environment,
+    file: &Path,
+    threads: usize,
+) -> ort::Result<Session> {
     // The builder's errors cannot leave the thread, so they are turned into plain ones here. The
     // arena never gives back what the largest batch took; without it the peak is that of one batch.
     let processor = ort::ep::CPU::default().with_arena_allocator(false).build();

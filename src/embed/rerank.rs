@@ -164,8 +164,8 @@ fn load(descriptor: &Descriptor, settings: &EmbedSettings, models: &Path) -> Res
     let broken = |path: &Path, problem: String| {
         Error::new(ExitCode::Missing, format!("{}: {problem}", path.display()))
     };
-    let (tokenizer, pad_id) = tokenizer(&file, descriptor.max_tokens)
-        .map_err(|problem| broken(&file, problem))?;
+    let (tokenizer, pad_id) =
+        tokenizer(&file, descriptor.max_tokens).map_err(|problem| broken(&file, problem))?;
     let session = commit(&environment, &graph, threads(settings))
         .map_err(|error| broken(&graph, error.to_string()))?;
     let inputs = inputs(&session).map_err(|problem| broken(&graph, problem))?;

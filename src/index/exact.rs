@@ -55,15 +55,14 @@ impl Exact {
 
     fn scan(&self, queries: &[&[f32]], count: usize, floor: f32) -> Vec<Vec<Near>> {
         if let [query] = queries {
-            return self.in_parallel(1, count, |range| vec![self.scan_one(query, range, count, floor)]);
+            return self
+                .in_parallel(1, count, |range| vec![self.scan_one(query, range, count, floor)]);
         }
         let flat: Vec<f32> = queries.concat();
         let Ok(matrix) = ArrayView2::from_shape((queries.len(), self.dimensions), &flat) else {
             return vec![Vec::new(); queries.len()];
         };
-        self.in_parallel(queries.len(), count, |range| {
-            self.scan_range(matrix, range, count, floor)
-        })
+        self.in_parallel(queries.len(), count, |range| self.scan_range(matrix, range, count, floor))
     }
 
     /// The best of all parts of the index, each looked through by `part` on a thread of its own.
@@ -90,7 +89,8 @@ impl Exact {
         let mut best = Best::default();
         let codes = self.codes[range.start * self.dimensions..range.end * self.dimensions]
             .chunks_exact(self.dimensions);
-        for ((key, scale), codes) in self.keys[range.clone()].iter().zip(&self.scales[range]).zip(codes)
+        for ((key, scale), codes) in
+            self.keys[range.clone()].iter().zip(&self.scales[range]).zip(codes)
         {
             let cosine = whole_dot(&query, codes) as f32 * step * scale;
             if cosine >= floor {

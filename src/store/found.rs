@@ -185,9 +185,7 @@ pub fn searched_text(connection: &Connection, item: Item) -> Result<Option<Strin
         Item::Entry(seq) => ("SELECT coalesce(title, ''), text FROM entry WHERE seq = ?1", seq),
         Item::Chunk(seq) => ("SELECT heading, text FROM chunk WHERE seq = ?1", seq),
     };
-    let text = |row: &Row<'_>| {
-        Ok(headed(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?))
-    };
+    let text = |row: &Row<'_>| Ok(headed(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?));
     Ok(connection.prepare_cached(sql)?.query_row([seq], text).optional()?)
 }
 

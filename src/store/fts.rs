@@ -205,8 +205,8 @@ fn nearest_words(connection: &Connection, word: &str) -> Result<Vec<(i64, Term)>
         return Ok(Vec::new());
     }
     let start: String = word.chars().take(2).collect();
-    let mut words =
-        connection.prepare_cached("SELECT term, doc FROM term_row WHERE term >= ?1 AND term < ?2")?;
+    let mut words = connection
+        .prepare_cached("SELECT term, doc FROM term_row WHERE term >= ?1 AND term < ?2")?;
     let rows = words.query_map([&start, &format!("{start}\u{10ffff}")], |row| {
         Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
     })?;

@@ -93,8 +93,9 @@ pub fn chunks_after(
     after: i64,
     limit: usize,
 ) -> Result<Vec<(i64, String, String)>> {
-    let mut query = connection
-        .prepare_cached("SELECT seq, heading, text FROM chunk WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
+    let mut query = connection.prepare_cached(
+        "SELECT seq, heading, text FROM chunk WHERE seq > ?1 ORDER BY seq LIMIT ?2",
+    )?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows =
         query.query_map([after, limit], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(missing_docs)]
 
+mod add_url;
 mod architecture;
 mod capture;
 mod cases;
@@ -24,6 +25,7 @@ mod model;
 mod model_storm;
 mod redaction;
 mod report_page;
+mod rerank;
 mod retrieval;
 mod route;
 mod support;
