@@ -86,7 +86,7 @@ struct Column {
 /// Measures each column and prints it.
 pub fn run(session: &Session, args: &RetrievalArgs) -> Result<()> {
     let questions: Vec<Question> = read(&args.file)?;
-    let store = Store::open(&session.paths, &session.settings)?;
+    let store = Store::open(&session.paths, &session.settings)?.for_searching()?;
     let embedder = tick::serving::open(store.reader(), &session.settings, &session.paths);
     let reranker = open_reranker(&session.settings, &session.paths)?;
     let mut modes = vec![

@@ -119,7 +119,7 @@ pub(super) fn search(desk: &Desk, params: SearchParams) -> Result<Value> {
     let query = Query { text: params.query, scope, k, mode: Mode::Hybrid };
     let embedder = desk.embedder();
     let embedder = embedder.as_ref().map(|embedder| *embedder);
-    let store = desk.store()?;
+    let store = desk.store()?.for_searching()?;
     let warm = embedder.ok().map(|model| desk.vectors(&store, model)).transpose()?;
     let settings = &desk.settings.search;
     let reranker = desk.reranker();

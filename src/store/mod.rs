@@ -81,6 +81,9 @@ const SCHEMA_VERSION: i64 = 1;
 /// Copies up to this size are held in memory, larger ones in a temporary file (bytes).
 const SCRATCH_IN_MEMORY: u64 = 256 << 20;
 
+/// How much of the file a search maps (bytes); pages beyond it are read.
+const MAPPED: i64 = 4 << 30;
+
 /// An open database.
 pub struct Store {
     connection: Connection,
@@ -146,6 +149,13 @@ impl Store {
         connection.pragma_update(None, "foreign_keys", true)?;
         connection.pragma_update(None, "synchronous", "OFF")?;
         Ok(Self { connection, path: path.unwrap_or_else(|| self.path.clone()), _scratch: folder })
+    }
+
+    /// The same store for searches: the file is mapped into memory, since a search touches thousands
+    /// of pages and a call to the system for each of them takes most of its time.
+    pub fn for_searching(self) -> Result<Self> {
+        self.connection.pragma_update(None, "mmap_size", MAPPED)?;
+        Ok(self)
     }
 
     /// The connection, for reading.
