@@ -120,6 +120,7 @@ CREATE TABLE tick (
   phases      TEXT NOT NULL,                       -- JSON array
   plan        TEXT,                                -- hash of the plan file that `apply` performs
   notes       TEXT NOT NULL DEFAULT '[]',          -- JSON array: what did not happen, and why
+  nearest     TEXT NOT NULL DEFAULT '[]',          -- JSON array: bars of how near new entries were
   undoes      INTEGER REFERENCES tick (id)
 ) STRICT;
 

@@ -1,7 +1,10 @@
 //! The clock of a run: the system's, or one fixed by `--now` or `LIFECYCLE_NOW`.
+//!
+//! Stored, in JSON and in logs a time is UTC ([`format_time`]); people are shown the time of their
+//! own zone with its distance from UTC ([`shown`]), everywhere the same.
 
-use crate::error::{Error, Result};
-use chrono::{DateTime, SecondsFormat, Utc};
+use crate::error::{Error, ExitCode, Result};
+use chrono::{DateTime, Local, SecondsFormat, Utc};
 
 /// Source of the current time.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +18,14 @@ pub enum Clock {
 impl Clock {
     /// The clock fixed at `text` (RFC 3339), or the system's where there is none.
     pub fn from_text(text: Option<&str>) -> Result<Self> {
-        text.map_or(Ok(Self::System), |text| parse_time(text).map(Self::Fixed))
+        let fixed = |text| {
+            parse_time(text).map(Self::Fixed).map_err(|error| Error {
+                code: ExitCode::Usage,
+                message: format!("--now or LIFECYCLE_NOW: {}", error.message),
+                hint: error.hint,
+            })
+        };
+        text.map_or(Ok(Self::System), fixed)
     }
 
     /// Milliseconds since 1970-01-01 UTC.
@@ -47,4 +57,33 @@ pub fn format_millis(millis: i64) -> String {
 pub fn format_time(millis: i64) -> String {
     DateTime::from_timestamp_millis(millis)
         .map_or_else(|| millis.to_string(), |time| time.to_rfc3339_opts(SecondsFormat::Secs, true))
+}
+
+/// The time as people read it: weekday, their own zone, and how far that is from UTC.
+pub fn shown(millis: i64) -> String {
+    DateTime::from_timestamp_millis(millis).map_or_else(
+        || millis.to_string(),
+        |time| time.with_timezone(&Local).format("%a %Y-%m-%d %H:%M:%S %:z").to_string(),
+    )
+}
+
+/// A UTC text of ours as people read it; any other text stays.
+pub fn shown_text(text: &str) -> String {
+    parse_time(text).map_or_else(|_| text.to_string(), shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_and_programs_are_told_the_same_moment() {
+        let millis = 1_780_000_000_000;
+        let for_people = shown(millis);
+        let (_, rest) = for_people.split_once(' ').expect("a weekday stands first");
+        let back = DateTime::parse_from_str(rest, "%Y-%m-%d %H:%M:%S %:z").expect("a time");
+        assert_eq!(format_time(back.timestamp_millis()), format_time(millis));
+        assert_eq!(shown_text(&format_time(millis)), for_people);
+        assert_eq!(shown_text("yesterday"), "yesterday");
+    }
 }

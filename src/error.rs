@@ -89,7 +89,8 @@ impl std::error::Error for Error {}
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{
-            DatabaseBusy, DatabaseCorrupt, DatabaseLocked, DiskFull, NotADatabase,
+            CannotOpen, DatabaseBusy, DatabaseCorrupt, DatabaseLocked, DiskFull, NotADatabase,
+            PermissionDenied, ReadOnly, SystemIoFailure,
         };
         match error.sqlite_error_code() {
             Some(DatabaseBusy | DatabaseLocked) => {
@@ -98,9 +99,17 @@ impl From<rusqlite::Error> for Error {
             }
             Some(NotADatabase | DatabaseCorrupt) => {
                 Self::new(ExitCode::Store, format!("the store is damaged: {error}"))
-                    .hint("nothing was overwritten; move the file away or restore a copy from the backups folder beside it")
+                    .hint("nothing was overwritten; `lifecycle doctor --repair --dry-run` says what can be had back")
             }
-            Some(DiskFull) => Self::new(ExitCode::Store, "the disk is full; nothing was changed"),
+            Some(DiskFull) => Self::new(ExitCode::Store, "the disk is full; nothing was changed")
+                .hint("make room and run it again"),
+            Some(SystemIoFailure) => {
+                Self::new(ExitCode::Store, format!("the disk reports an error: {error}; nothing was changed"))
+            }
+            Some(ReadOnly | PermissionDenied | CannotOpen) => {
+                Self::new(ExitCode::Store, format!("the store cannot be written: {error}"))
+                    .hint("it may belong to another user or lie on a read-only file system")
+            }
             _ => Self::new(ExitCode::Store, format!("store: {error}")),
         }
     }

@@ -1,7 +1,8 @@
 //! The log: what ticks did, for the day after. One file in the data folder, opened at its first
-//! line and rotated by size; errors and progress for people go to the terminal instead.
+//! line and rotated by size, also while a server goes on writing; errors and progress for people go
+//! to the terminal instead. What a scheduler keeps of its job is rotated with it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -12,6 +13,10 @@ use tracing_subscriber::fmt::MakeWriter;
 const MAX_BYTES: u64 = 1 << 20;
 /// Files that are kept beside the current one.
 const KEPT: usize = 3;
+/// The log.
+const LOG: &str = "lifecycle.log";
+/// What the job of launchd or cron printed.
+pub const OF_THE_JOB: &str = "schedule.log";
 
 /// Starts logging into `folder`; `verbose` is the number of `-v`.
 pub fn start(folder: PathBuf, verbose: u8) {
@@ -20,6 +25,7 @@ pub fn start(folder: PathBuf, verbose: u8) {
         1 => Level::DEBUG,
         _ => Level::TRACE,
     };
+    let _ = make_room(&folder, OF_THE_JOB);
     let writer = Rotated { folder, echo: verbose > 0, file: Arc::default() };
     let subscriber = tracing_subscriber::fmt()
         .with_ansi(false)
@@ -50,10 +56,11 @@ impl<'a> MakeWriter<'a> for Rotated {
 impl Write for Rotated {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.echo {
-            let _ = io::stderr().write_all(line);
+            let _ = crate::progress::aside(|| io::stderr().write_all(line));
         }
         let mut file = self.file.lock().map_err(|_| io::Error::other("log"))?;
-        if file.is_none() {
+        let is_full = |file: &File| file.metadata().is_ok_and(|meta| meta.len() > MAX_BYTES);
+        if file.as_ref().is_none_or(is_full) {
             *file = open(&self.folder).ok();
         }
         // A log that cannot be written must not stop a tick.
@@ -69,19 +76,20 @@ impl Write for Rotated {
 }
 
 fn open(folder: &Path) -> io::Result<File> {
-    std::fs::create_dir_all(folder)?;
-    let path = folder.join("lifecycle.log");
-    if path.metadata().is_ok_and(|meta| meta.len() > MAX_BYTES) {
-        rotate(folder)?;
-    }
-    OpenOptions::new().create(true).append(true).open(path)
+    crate::paths::create_private(folder).map_err(io::Error::other)?;
+    make_room(folder, LOG)?;
+    crate::durable::private().create(true).append(true).open(folder.join(LOG))
 }
 
-fn rotate(folder: &Path) -> io::Result<()> {
+/// Puts a file aside that is full.
+fn make_room(folder: &Path, file: &str) -> io::Result<()> {
     let name = |n: usize| match n {
-        0 => folder.join("lifecycle.log"),
-        n => folder.join(format!("lifecycle.log.{n}")),
+        0 => folder.join(file),
+        n => folder.join(format!("{file}.{n}")),
     };
+    if !name(0).metadata().is_ok_and(|meta| meta.len() > MAX_BYTES) {
+        return Ok(());
+    }
     for n in (0..KEPT).rev() {
         if name(n).exists() {
             std::fs::rename(name(n), name(n + 1))?;
@@ -106,5 +114,31 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), KEPT + 1);
         assert!(std::fs::read(folder.path().join("lifecycle.log")).unwrap().starts_with(b"5"));
         assert!(std::fs::read(folder.path().join("lifecycle.log.3")).unwrap().starts_with(b"2"));
+    }
+
+    #[test]
+    fn a_server_that_writes_on_and_on_fills_no_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Arc::default();
+        let mut log = Rotated { folder: folder.path().into(), echo: false, file };
+        let line = vec![b'x'; 300 * 1024];
+        for _ in 0..40 {
+            log.write_all(&line).unwrap();
+        }
+        let sizes: Vec<u64> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|file| file.unwrap().metadata().unwrap().len())
+            .collect();
+        assert_eq!(sizes.len(), KEPT + 1);
+        assert!(sizes.iter().all(|size| *size <= 2 * MAX_BYTES), "{sizes:?}");
+    }
+
+    #[test]
+    fn what_a_job_printed_is_put_aside_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let job = folder.path().join(OF_THE_JOB);
+        std::fs::write(&job, vec![b'x'; MAX_BYTES as usize + 1]).unwrap();
+        make_room(folder.path(), OF_THE_JOB).unwrap();
+        assert!(!job.exists() && folder.path().join("schedule.log.1").exists());
     }
 }

@@ -32,6 +32,14 @@ impl Paths {
         };
         let config_file =
             non_empty("LIFECYCLE_CONFIG").map_or_else(|| config.join("config.toml"), PathBuf::from);
+        if let Some(file) = data.ancestors().find(|path| path.is_file()) {
+            return Err(Error::config(format!(
+                "{} is a file; the folder {} cannot be made",
+                file.display(),
+                data.display()
+            ))
+            .hint("set LIFECYCLE_HOME to a folder, or move the file away"));
+        }
         Ok(Self { data, config_file, home })
     }
 

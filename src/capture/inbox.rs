@@ -5,11 +5,12 @@
 //! `inbox/bad`, where nothing deletes it.
 
 use super::Assistant;
+use crate::durable::Folder;
 use crate::error::{Error, Result};
 use crate::paths::{Paths, create_private};
 use lifecycle_phases::Kind;
 use serde::{Deserialize, Serialize};
-use std::io::Write;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -95,29 +96,32 @@ pub struct Inbox {
     pub bad: Vec<(PathBuf, String)>,
 }
 
-/// Writes a record; durable when this returns. The folder is made if it is missing.
+/// Writes a record. The folder is made if it is missing. A note lasts when this returns; what a
+/// hook says does not wait for the disk, because a cut of power costs nothing there: the scan finds
+/// the conversation, and half a record is set aside.
 pub fn put(paths: &Paths, record: &Record, now: i64) -> Result<PathBuf> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let folder = paths.inbox();
     create_private(&folder)?;
     let n = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = format!("{now:013}-{}-{n}", std::process::id());
-    let (temporary, file) = (folder.join(format!(".{name}.tmp")), folder.join(name + ".json"));
+    let name = name + ".json";
+    let file = folder.join(&name);
     let text = serde_json::to_vec(&Versioned { version: VERSION, record })?;
-    let written =
-        write_private(&temporary, &text).and_then(|()| std::fs::rename(&temporary, &file));
-    written.map(|()| file.clone()).map_err(|error| {
-        let _ = std::fs::remove_file(&temporary);
-        Error::io(&file, &error)
-    })
+    write(&folder, name.as_ref(), &text, matches!(record, Record::Note(_)))
+        .map_err(|error| Error::io(&file, &error))?;
+    Ok(file)
 }
 
-fn write_private(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file)?.write_all(bytes)
+fn write(folder: &Path, name: &OsStr, text: &[u8], lasting: bool) -> std::io::Result<()> {
+    let folder = Folder::open(folder)?;
+    let mut draft = folder.draft(name)?;
+    draft.fill(text)?;
+    if lasting {
+        draft.sync()?;
+    }
+    draft.place()?;
+    if lasting { folder.sync() } else { Ok(()) }
 }
 
 /// Everything that waits, without changing anything.
@@ -159,7 +163,10 @@ fn parse(file: &Path) -> Result<Option<Record>, String> {
 
 /// Removes the file of a record whose content is stored. One that has gone already is no error.
 pub fn remove(file: &Path) -> Result<()> {
-    match std::fs::remove_file(file) {
+    let removed =
+        crate::fault::effect("remove record", &[file]).and_then(|()| std::fs::remove_file(file));
+    crate::fault::point("record removed");
+    match removed {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(file, &error)),
         _ => Ok(()),
     }

@@ -3,7 +3,7 @@
 //! When the store stays busy the notes are left in the inbox, the command says so and ends with
 //! exit code 5; the next tick takes them in.
 
-use super::{Session, one_line, print_json, print_text};
+use super::{Session, one_line, print_aside, print_json, print_text};
 use crate::capture::inbox::{self, Note, Record};
 use crate::capture::project;
 use crate::clock::parse_time;
@@ -74,7 +74,7 @@ pub fn run(session: &Session, args: &AddArgs) -> Result<ExitCode> {
             Err(Error::input(reason.clone()).hint("nothing was stored"))
         }
         Some(_) => {
-            read.bad.iter().for_each(|reason| eprintln!("error: {reason}"));
+            read.bad.iter().for_each(|reason| print_aside(&format!("error: {reason}")));
             Err(Error::input(format!("{} of the notes could not be used", read.bad.len()))
                 .hint(format!("the other {} are stored", entries.len())))
         }
@@ -288,7 +288,7 @@ fn say(session: &Session, read: &Batch, entries: &[Entry]) -> Result<()> {
         print_text(&format!("{} notes\n", entries.len()));
     }
     if read.redacted.total() > 0 {
-        eprintln!("redacted before storing: {}", read.redacted);
+        print_aside(&format!("redacted before storing: {}", read.redacted));
     }
     Ok(())
 }

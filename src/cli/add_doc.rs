@@ -1,6 +1,6 @@
 //! `add-text`, `add-url`, `add-file`, `documents`: longer texts, searched beside entries.
 
-use super::{Session, escape_terminal, print_json, print_text};
+use super::{Session, escape_terminal, print_aside, print_json, print_raw, print_text};
 use crate::clock::format_time;
 use crate::documents::{self, Added, Draft};
 use crate::error::{Error, ExitCode, Result};
@@ -71,7 +71,8 @@ struct About {
 #[derive(Args)]
 #[command(after_help = "Examples:
   lifecycle documents
-  lifecycle documents show 1a2b3c4d")]
+  lifecycle documents show 1a2b3c4d
+  lifecycle documents delete 1a2b3c4d")]
 pub struct DocumentsArgs {
     #[command(subcommand)]
     command: Option<DocumentsCommand>,
@@ -143,7 +144,8 @@ fn store_all(session: &Session, about: &About, drafts: Vec<Draft>) -> Result<Exi
 fn embed(session: &Session, store: &mut Store) {
     let embedder = tick::serving::open(store.reader(), &session.settings, &session.paths);
     if let Err(error) = embedder.and_then(|it| documents::embed_missing(store, &*it)) {
-        eprintln!("note: found by words until it is embedded: {}", escape_terminal(&error.message));
+        let why = escape_terminal(&error.message);
+        print_aside(&format!("note: found by words until it is embedded: {why}"));
     }
 }
 
@@ -168,7 +170,7 @@ pub fn documents(session: &Session, args: &DocumentsArgs) -> Result<ExitCode> {
             if session.global.json {
                 print_json(&document_json(&document, true))?;
             } else {
-                print_text(&format!("{}\n", escape_terminal(&document.text)));
+                print_raw(&format!("{}\n", escape_terminal(&document.text)));
             }
         }
         Some(DocumentsCommand::Delete { ids }) => {

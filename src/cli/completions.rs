@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Options of `completions`.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lifecycle completions bash > ~/.local/share/bash-completion/completions/lifecycle
+  lifecycle completions bash > ~/.bash_completion
   lifecycle completions zsh > ~/.zfunc/_lifecycle
   lifecycle completions fish > ~/.config/fish/completions/lifecycle.fish")]
 pub struct CompletionsArgs {
@@ -29,7 +29,7 @@ pub struct ManArgs {
 pub fn completions(mut command: Command, args: &CompletionsArgs) -> Result<ExitCode> {
     let mut out = Vec::new();
     clap_complete::generate(args.shell, &mut command, "lifecycle", &mut out);
-    super::print_text(&String::from_utf8_lossy(&out));
+    super::print_raw(&String::from_utf8_lossy(&out));
     Ok(ExitCode::Success)
 }
 

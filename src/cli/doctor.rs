@@ -7,6 +7,7 @@
 
 mod checks;
 mod machine;
+mod repair;
 mod text;
 
 use super::{Session, print_json, print_text};
@@ -28,6 +29,12 @@ pub struct DoctorArgs {
     /// Make no call: only what is recorded
     #[arg(long, conflicts_with = "overflow")]
     no_call: bool,
+    /// Look at every file of ours and mend what is damaged; nothing is thrown away
+    #[arg(long, conflicts_with_all = ["overflow", "no_call"])]
+    repair: bool,
+    /// With --repair: say what is wrong and what would be done
+    #[arg(long, requires = "repair")]
+    dry_run: bool,
 }
 
 /// What was found.
@@ -86,6 +93,9 @@ struct CallPart {
 
 /// Runs the checks.
 pub fn run(session: &Session, args: &DoctorArgs) -> Result<ExitCode> {
+    if args.repair {
+        return repair::run(session, args.dry_run);
+    }
     let store = Store::open(&session.paths, &session.settings)?;
     let mut ctx =
         Context::new(store, &session.settings, &session.paths, session.clock, Mode::Live, "doctor");

@@ -63,16 +63,50 @@ fn open_editor(file: &Path) -> Result<()> {
         .filter_map(|name| std::env::var(name).ok())
         .find(|value| !value.trim().is_empty())
         .unwrap_or_else(|| if cfg!(windows) { "notepad".into() } else { "vi".into() });
-    // The variable may hold arguments, so a shell splits it, as git does.
-    let status = if cfg!(windows) {
-        Command::new(&editor).arg(file).status()
-    } else {
-        Command::new("sh").arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor).arg(file).status()
+    // The variable may hold arguments; no shell reads it, so nothing in it is ever a command.
+    let words = if cfg!(windows) { vec![editor.clone()] } else { words(&editor) };
+    let Some((program, arguments)) = words.split_first() else {
+        return Err(Error::config("EDITOR names no program"));
     };
-    match status {
+    match Command::new(program).args(arguments).arg(file).status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(Error::new(ExitCode::Failure, format!("{editor} ended with {status}"))),
         Err(error) => Err(Error::new(ExitCode::Failure, format!("{editor}: {error}"))
             .hint("set EDITOR to your editor")),
+    }
+}
+
+/// The words of a command line: split at spaces, except within quotes or after a backslash.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word) = (Vec::new(), None::<String>);
+    let (mut quote, mut characters) = (None, line.chars());
+    while let Some(ch) = characters.next() {
+        match (quote, ch) {
+            (None, '\'' | '"') => {
+                quote = Some(ch);
+                word.get_or_insert_default();
+            }
+            (Some(open), ch) if ch == open => quote = None,
+            (None | Some('"'), '\\') => {
+                word.get_or_insert_default().extend(characters.next());
+            }
+            (None, ch) if ch.is_whitespace() => words.extend(word.take()),
+            (_, ch) => word.get_or_insert_default().push(ch),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn an_editor_with_arguments_and_spaces_in_its_path() {
+        assert_eq!(words("code --wait"), ["code", "--wait"]);
+        assert_eq!(words(r"/opt/my\ editor/bin -n"), ["/opt/my editor/bin", "-n"]);
+        assert_eq!(words("'/opt/my editor/bin' \"a b\" ''"), ["/opt/my editor/bin", "a b", ""]);
+        assert_eq!(words("vi; rm -rf $HOME"), ["vi;", "rm", "-rf", "$HOME"]);
     }
 }

@@ -31,6 +31,13 @@ pub fn run(session: &Session, args: &ExportArgs) -> Result<ExitCode> {
         return to_stdout(&store, project.as_deref());
     }
     let failed = |error: std::io::Error| Error::io(&args.file, &error);
+    if args.file.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+        // A pipe or a terminal is written to, not replaced.
+        let mut out = BufWriter::new(std::fs::File::create(&args.file).map_err(failed)?);
+        exchange::export(&store, project.as_deref(), &mut out)?;
+        out.flush().map_err(failed)?;
+        return Ok(ExitCode::Success);
+    }
     let folder = args.file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut file =
         tempfile::NamedTempFile::new_in(folder.unwrap_or(".".as_ref())).map_err(failed)?;
@@ -42,7 +49,10 @@ pub fn run(session: &Session, args: &ExportArgs) -> Result<ExitCode> {
     };
     file.as_file().sync_all().map_err(failed)?;
     file.persist(&args.file).map_err(|error| failed(error.error))?;
-    eprintln!("{entries} entries and {documents} documents in {}", args.file.display());
+    super::print_aside(&format!(
+        "{entries} entries and {documents} documents in {}",
+        args.file.display()
+    ));
     Ok(ExitCode::Success)
 }
 

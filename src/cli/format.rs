@@ -1,6 +1,6 @@
 //! `--format` of reports.
 
-use super::{Session, print_json, print_text};
+use super::{Session, print_json, print_raw};
 use crate::error::Result;
 use crate::report::{Report, paint, render, render_html, render_markdown};
 use clap::ValueEnum;
@@ -26,9 +26,9 @@ pub fn show(session: &Session, report: &Report, format: Format, plan: Option<&st
     match format {
         Format::Json => print_json(report)?,
         Format::Text if session.global.quiet => {}
-        Format::Text => print_text(&coloured(&render(report))),
-        Format::Markdown => print_text(&render_markdown(report)),
-        Format::Html => print_text(&render_html(report, plan.unwrap_or("plan.json"))),
+        Format::Text => print_raw(&coloured(&render(report))),
+        Format::Markdown => print_raw(&render_markdown(report)),
+        Format::Html => print_raw(&render_html(report, plan.unwrap_or("plan.json"))),
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ mod dot;
 mod svg;
 
 use super::Session;
-use super::output::{one_line, print_json, print_text};
+use super::output::{one_line, print_json, print_raw};
 use crate::error::{ExitCode, Result};
 use crate::store::Store;
 use crate::tick::connect::graph::{Components, cluster_settings, load_graph};
@@ -61,8 +61,8 @@ pub fn run(session: &Session, args: &GraphArgs) -> Result<ExitCode> {
     match args.format {
         _ if session.global.json => print_json(&picture.json())?,
         Format::Json => print_json(&picture.json())?,
-        Format::Dot => print_text(&dot::draw(&picture)),
-        Format::Svg => print_text(&svg::draw(&picture)),
+        Format::Dot => print_raw(&dot::draw(&picture)),
+        Format::Svg => print_raw(&svg::draw(&picture)),
     }
     Ok(ExitCode::Success)
 }

@@ -1,6 +1,6 @@
 //! `lifecycle import`: an export of ours, or the notes of another system.
 
-use super::{Session, escape_terminal, print_json, print_text};
+use super::{Session, escape_terminal, print_aside, print_json, print_text};
 use crate::error::{Error, ExitCode, Result};
 use crate::exchange::{self, Parcel};
 use crate::search::project_name;
@@ -17,7 +17,7 @@ use std::path::PathBuf;
   lifecycle import backup.jsonl
   lifecycle import --from memory-lifecycle ~/.claude-mem/buffer.sqlite3
   lifecycle import --from claude-mem ~/.claude-mem/claude-mem.db
-  lifecycle import --from auto-memory ~/.claude/projects/-code-harbor/memory --project ~/code/harbor
+  lifecycle import --from auto-memory ~/.claude/projects/-x/memory --project .
   lifecycle import --from markdown ~/notes")]
 pub struct ImportArgs {
     /// The file or folder
@@ -54,7 +54,9 @@ pub fn run(session: &Session, args: &ImportArgs) -> Result<ExitCode> {
         let embedder = tick::serving::open(store.reader(), &session.settings, &session.paths);
         if let Err(error) = embedder.and_then(|it| documents::embed_missing(&mut store, &*it)) {
             let why = escape_terminal(&error.message);
-            eprintln!("note: documents are found by words until they are embedded: {why}");
+            print_aside(&format!(
+                "note: documents are found by words until they are embedded: {why}"
+            ));
         }
     }
     if session.global.json {
@@ -64,7 +66,9 @@ pub fn run(session: &Session, args: &ImportArgs) -> Result<ExitCode> {
             "{} entries new, {} known; {} documents new; the next run connects them\n",
             done.entries, done.known, done.documents
         ));
-        done.skipped.iter().for_each(|why| eprintln!("skipped: {}", escape_terminal(why)));
+        done.skipped
+            .iter()
+            .for_each(|why| print_aside(&format!("skipped: {}", escape_terminal(why))));
     }
     Ok(ExitCode::Success)
 }

@@ -1,9 +1,10 @@
 //! `lifecycle init`, `install-hooks`, `uninstall-hooks`: what is put on the machine, and taken back.
 //! Everything is shown as a diff before a byte is written.
 
-use super::{Session, print_json, print_text};
+use super::{Session, print_aside, print_json, print_raw, print_text};
 use crate::error::{Error, ExitCode, Result};
 use crate::install::{self, Assistant, Edit, Record, Recorded, Undone, diff, program};
+use crate::report::fold_diff;
 use crate::schedule::{self, Backend, Expression, Unit};
 use clap::Args;
 use serde_json::json;
@@ -65,25 +66,40 @@ impl HooksArgs {
 /// Sets everything up, or takes it back.
 pub fn run(session: &Session, args: &InitArgs) -> Result<ExitCode> {
     if args.undo {
+        if Record::load(&session.paths)?.places.is_empty() {
+            print_text("nothing is installed\n");
+            return Ok(ExitCode::Success);
+        }
         return undo(session, |_| true);
     }
     let mut edits = vec![install::settings_edit(&session.paths)?];
     let mut said = Vec::new();
-    if !args.no_hooks {
-        hook_edits(session, &mut edits, &mut said)?;
-    }
+    let left = if args.no_hooks { 0 } else { hook_edits(session, &mut edits, &mut said)? };
+    let code = if left == 0 { ExitCode::Success } else { ExitCode::Refused };
     let by = if args.no_schedule { None } else { schedule_part(session, &mut edits, &mut said)? };
+    let edits: Vec<Edit> = edits.into_iter().filter(Edit::changes).collect();
+    if session.global.json {
+        if !args.dry_run && !args.yes {
+            return Err(Error::refused("nothing was written: --json asks nothing")
+                .hint("add --yes, or --dry-run to see what would change"));
+        }
+        if !args.dry_run {
+            write(session, &edits, by)?;
+        }
+        print_json(&json!({"said": said, "changes": changes(&edits), "written": !args.dry_run}))?;
+        return Ok(code);
+    }
     for line in &said {
         print_text(&format!("{line}\n"));
     }
-    let edits: Vec<Edit> = edits.into_iter().filter(Edit::changes).collect();
     if edits.is_empty() {
-        print_text("nothing to change: everything is in place\n");
-        return Ok(ExitCode::Success);
+        let all = if left == 0 { "everything" } else { "the rest" };
+        print_text(&format!("nothing to change: {all} is in place\n"));
+        return Ok(code);
     }
     show(&edits, by);
     if args.dry_run {
-        return Ok(ExitCode::Success);
+        return Ok(code);
     }
     if !args.yes && !asked("Write these changes?")? {
         print_text("nothing was written\n");
@@ -93,22 +109,32 @@ pub fn run(session: &Session, args: &InitArgs) -> Result<ExitCode> {
     print_text(
         "done; `lifecycle init --undo` takes it back, `lifecycle status` shows how it runs\n",
     );
-    Ok(ExitCode::Success)
+    Ok(code)
 }
 
-fn hook_edits(session: &Session, edits: &mut Vec<Edit>, said: &mut Vec<String>) -> Result<()> {
+/// The hooks of each assistant that is found. One whose settings cannot be edited is said and left
+/// alone; the others go on. Returns how many were left.
+fn hook_edits(session: &Session, edits: &mut Vec<Edit>, said: &mut Vec<String>) -> Result<usize> {
     let program = program()?;
     let home = &session.paths.home;
+    let mut left = 0;
     for assistant in Assistant::ALL {
         if assistant.is_here(home) {
             said.push(format!("found {}: {}", assistant.name(), assistant.folder(home).display()));
-            edits.push(install::hooks_edit(*assistant, home, &program)?);
+            match install::hooks_edit(*assistant, home, &program) {
+                Ok(edit) => edits.push(edit),
+                Err(error) => {
+                    let hint = error.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+                    said.push(format!("! no hooks for it: {}{hint}", error.message));
+                    left += 1;
+                }
+            }
         }
     }
     if said.is_empty() {
         said.push("no assistant found (looked for Claude Code and Codex)".into());
     }
-    Ok(())
+    Ok(left)
 }
 
 fn schedule_part(
@@ -138,10 +164,17 @@ pub fn schedule_edits(session: &Session, by: Backend) -> Result<Vec<Edit>> {
     install::schedule_edits(&unit, by, &session.paths.home)
 }
 
+/// The edits as programs get them.
+pub fn changes(edits: &[Edit]) -> Vec<serde_json::Value> {
+    let row = |edit: &Edit| json!({"place": edit.place.to_string(), "diff": diff(edit)});
+    edits.iter().map(row).collect()
+}
+
 /// Prints each edit as a diff and the commands that follow.
 pub fn show(edits: &[Edit], by: Option<Backend>) {
     for edit in edits {
-        print_text(&format!("\n{}", super::escape_terminal(&diff(edit))));
+        let diff = fold_diff(&super::escape_terminal(&diff(edit)));
+        print_text(&format!("\n{diff}"));
     }
     for command in by.map(|by| activation(by, edits)).unwrap_or_default() {
         print_text(&format!("\nthen: {}\n", command.shown()));
@@ -176,7 +209,7 @@ pub fn asked(question: &str) -> Result<bool> {
             Error::refused("nothing was written: there is no terminal to ask on").hint("add --yes")
         );
     }
-    print_text(&format!("{question} [y/N] "));
+    print_raw(&format!("{question} [y/N] "));
     let _ = std::io::stdout().flush();
     let mut answer = String::new();
     std::io::stdin()
@@ -227,7 +260,7 @@ fn schedulers(rows: &[Recorded]) -> Vec<Backend> {
 /// A scheduler that is gone must not keep the files from being taken back.
 fn try_command(command: &schedule::Command) {
     if let Err(error) = command.run() {
-        eprintln!("note: {}", super::escape_terminal(&error.message));
+        print_aside(&format!("note: {}", super::escape_terminal(&error.message)));
     }
 }
 
@@ -293,11 +326,7 @@ pub fn uninstall_hooks(session: &Session, args: &HooksArgs) -> Result<ExitCode> 
 fn apply(session: &Session, edits: Vec<Edit>, dry_run: bool, removal: bool) -> Result<ExitCode> {
     let edits: Vec<Edit> = edits.into_iter().filter(Edit::changes).collect();
     if session.global.json {
-        let rows: Vec<_> = edits
-            .iter()
-            .map(|edit| json!({"place": edit.place.to_string(), "diff": diff(edit)}))
-            .collect();
-        print_json(&rows)?;
+        print_json(&changes(&edits))?;
     } else if edits.is_empty() {
         print_text(if removal { "no hook of ours is left\n" } else { "the hooks are in place\n" });
     } else {

@@ -3,7 +3,7 @@
 use super::Session;
 use super::output::{one_line, print_json, print_text, short_id};
 use crate::error::{Error, ExitCode, Result};
-use crate::report::entry_json;
+use crate::report::{COLUMNS, entry_json};
 use crate::search::project_name;
 use crate::store::{self, Filter, Store, StoredEntry};
 use clap::Args;
@@ -62,6 +62,7 @@ pub fn unknown_word(word: &str, what: &str) -> Error {
 
 fn print_entry(stored: &StoredEntry) {
     let entry = &stored.entry;
-    let text = one_line(&entry.text, 54);
-    print_text(&format!("{}  {:8}  {:9}  {text}\n", short_id(&entry.id), entry.state, entry.kind));
+    let head = format!("{}  {:8}  {:9}  ", short_id(&entry.id), entry.state, entry.kind);
+    let text = one_line(&entry.text, COLUMNS.saturating_sub(head.len()));
+    print_text(&format!("{head}{text}\n"));
 }

@@ -43,13 +43,15 @@ use crate::clock::Clock;
 use crate::config::{Layers, Settings};
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
-use clap::{Args, CommandFactory, Parser, Subcommand};
-pub use output::{escape_terminal, one_line, print_json, print_text, short_id};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+pub use output::{
+    escape_terminal, one_line, print_aside, print_json, print_raw, print_text, short_id,
+};
 
 const FIRST_STEPS: &str = "Examples:
   lifecycle setup                 fetch the runtime library and the small model
-  lifecycle init                  find the assistants, install hooks and schedule
-  lifecycle run --dry-run         what a tick would do, with a diff of every file
+  lifecycle init                  find the assistants, install hooks, schedule
+  lifecycle run --dry-run         what a tick would do, with the diffs
   lifecycle status                what lies where, what waits for what";
 
 /// Keeps the memory of AI coding assistants worth reading.
@@ -59,7 +61,7 @@ const FIRST_STEPS: &str = "Examples:
     version,
     long_version = version::long(),
     about,
-    max_term_width = 100,
+    max_term_width = 80,
     after_help = FIRST_STEPS
 )]
 struct Cli {
@@ -71,17 +73,18 @@ struct Cli {
 
 /// Options of every subcommand.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Options of every command")]
 pub struct Global {
     /// Print JSON for programs instead of text for people
     #[arg(long, global = true)]
     pub json: bool,
     /// Fix the clock (RFC 3339, e.g. 2026-06-10T00:00:00Z)
-    #[arg(long, global = true, env = "LIFECYCLE_NOW", value_name = "TIME")]
+    #[arg(long, global = true, env = "LIFECYCLE_NOW", hide_env_values = true, value_name = "TIME")]
     pub now: Option<String>,
     /// Override one setting; repeatable
     #[arg(long = "set", global = true, value_name = "SECTION.KEY=VALUE")]
     pub set: Vec<String>,
-    /// Print errors only
+    /// Print errors only, where a command does something
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Log more: -v what is done, -vv everything
@@ -94,7 +97,7 @@ enum Command {
     /// Fetch the runtime library and the small embedding model, checked
     #[command(after_help = "Examples:
   lifecycle setup
-  lifecycle setup --from ~/downloads    files fetched elsewhere, nothing is fetched")]
+  lifecycle setup --from ~/downloads    files that are there already")]
     Setup(setup::SetupArgs),
     /// Store a note
     #[command(after_help = "Examples:
@@ -140,7 +143,8 @@ enum Command {
     /// List entries
     #[command(after_help = "Examples:
   lifecycle list
-  lifecycle list --json")]
+  lifecycle list --state proven --project .
+  lifecycle list --all --json                also merged and expired ones")]
     List(list::ListArgs),
     /// Store a text as a document, searched beside entries
     AddText(add_doc::AddTextArgs),
@@ -161,12 +165,11 @@ enum Command {
     /// Make derived data anew: words, pieces of documents, index files, vectors
     Reindex(reindex::ReindexArgs),
     /// Embedding models and rerankers: list, fetch, choose, calibrate
-    #[command(after_help = "Examples:
-  lifecycle model list")]
     Model(model::ModelArgs),
     /// Keep the embedding model in memory for ticks and searches
     #[command(after_help = "Examples:
-  lifecycle serve")]
+  lifecycle serve
+  lifecycle serve --idle 0        until it is stopped")]
     Serve(serve::ServeArgs),
     /// Show one entry with its sources, links, lines in files and history
     #[command(after_help = "Examples:
@@ -189,17 +192,25 @@ enum Command {
     Protect(entries::ProtectArgs),
     /// Draw entries, links and clusters
     #[command(after_help = "Examples:
-  lifecycle graph --help")]
+  lifecycle graph --format svg > graph.svg
+  lifecycle graph --project . --format dot | dot -Tpng > graph.png")]
     Graph(graph::GraphArgs),
     /// Measure links, clusters and more on labelled files
     #[command(after_help = "Examples:
-  lifecycle eval --help")]
+  lifecycle eval links pairs.jsonl
+  lifecycle eval clusters notes.jsonl --json
+  lifecycle eval routes --corpus corpus.jsonl items.jsonl
+  lifecycle eval retrieval golden.jsonl --cases
+  lifecycle eval add golden.jsonl \"which port has the API\" 3f2a9c01")]
     Eval(eval::EvalArgs),
     /// Make one tiny model call and say what is wrong with models and server
     #[command(
         visible_alias = "canary",
         after_help = "Examples:
-  lifecycle doctor"
+  lifecycle doctor
+  lifecycle doctor --no-call      only what is recorded
+  lifecycle doctor --overflow     does the server refuse what is too long?
+  lifecycle doctor --repair --dry-run   what is damaged, and what could be had back"
     )]
     Doctor(doctor::DoctorArgs),
     /// Print an Ollama Modelfile with the rules of the prompt
@@ -207,8 +218,6 @@ enum Command {
   lifecycle model-file > Modelfile")]
     ModelFile(model_file::ModelFileArgs),
     /// How large the prompts are, and what they say
-    #[command(after_help = "Examples:
-  lifecycle prompt")]
     Prompt(prompt::PromptArgs),
     /// Show the settings in force
     Config(config::ConfigArgs),
@@ -216,10 +225,8 @@ enum Command {
     #[command(name = "self")]
     Program(program::SelfArgs),
     /// Print the completions of a shell
-    #[command(hide = true)]
     Completions(completions::CompletionsArgs),
     /// Write the manual pages into a folder
-    #[command(hide = true)]
     Man(completions::ManArgs),
 }
 
@@ -253,7 +260,7 @@ pub fn main() -> std::process::ExitCode {
     if let Some(code) = hook::main(&std::env::args_os().collect::<Vec<_>>()) {
         return code;
     }
-    let cli = Cli::parse();
+    let cli = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
     match dispatch(cli) {
         Ok(code) => std::process::ExitCode::from(code as u8),
         Err(error) => {
@@ -268,33 +275,124 @@ pub fn main() -> std::process::ExitCode {
 /// # Errors
 /// What is wrong with it, as the user would read it.
 pub fn parses(words: &[String]) -> std::result::Result<(), String> {
-    Cli::try_parse_from(words).map(drop).or_else(|error| match error.kind() {
+    command().try_get_matches_from(words).map(drop).or_else(|error| match error.kind() {
         clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion => Ok(()),
         _ => Err(error.to_string()),
     })
 }
 
-/// The visible subcommands whose help shows no example.
+/// The definition of the command line. A subcommand of a subcommand shows the examples of its
+/// parent that are its own.
+fn command() -> clap::Command {
+    Cli::command().mut_subcommands(|group| {
+        let name = group.get_name().to_string();
+        let help = group.get_after_help().map(ToString::to_string).unwrap_or_default();
+        group.mut_subcommands(|one| {
+            let start = format!("  lifecycle {name} {}", one.get_name());
+            let own: Vec<&str> = help.lines().filter(|line| line.starts_with(&start)).collect();
+            match own.as_slice() {
+                [] => one,
+                own => one.after_help(format!("Examples:\n{}", own.join("\n"))),
+            }
+        })
+    })
+}
+
+/// The subcommands, nested ones too, whose help shows no example.
 pub fn commands_without_examples() -> Vec<String> {
-    let has = |command: &clap::Command| {
-        command.get_after_help().is_some_and(|help| help.to_string().contains("Examples:"))
-    };
-    let command = Cli::command();
-    let visible = command.get_subcommands().filter(|one| !one.is_hide_set());
-    visible.filter(|one| !has(one)).map(|one| one.get_name().to_string()).collect()
+    fn below(of: &clap::Command, words: &str, all: &mut Vec<String>) {
+        for one in of.get_subcommands() {
+            let here = format!("{words} {}", one.get_name());
+            let help = one.get_after_help().map(ToString::to_string).unwrap_or_default();
+            if !help.contains("Examples:") {
+                all.push(here.clone());
+            }
+            below(one, &here, all);
+        }
+    }
+    let mut all = Vec::new();
+    below(&command(), "lifecycle", &mut all);
+    all
+}
+
+/// The words of every subcommand, nested ones too, for whoever wants to read all the help there is.
+pub fn command_words() -> Vec<Vec<String>> {
+    fn below(command: &clap::Command, words: &[String], all: &mut Vec<Vec<String>>) {
+        for one in command.get_subcommands() {
+            let mut here = words.to_vec();
+            here.push(one.get_name().to_string());
+            all.push(here.clone());
+            below(one, &here, all);
+        }
+    }
+    let mut all = vec![Vec::new()];
+    below(&command(), &[], &mut all);
+    all
+}
+
+/// The example lines of every help: the verb, and the line.
+pub fn examples() -> Vec<(String, String)> {
+    fn of(command: &clap::Command, all: &mut Vec<(String, String)>) {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let lines = help.lines().filter_map(|line| line.strip_prefix("  "));
+        let name = command.get_name();
+        all.extend(lines.map(|line| (name.to_string(), line.to_string())));
+        command.get_subcommands().for_each(|one| of(one, all));
+    }
+    let mut all = Vec::new();
+    of(&command(), &mut all);
+    all
 }
 
 fn print_error(error: &Error) {
-    eprintln!("error: {}", escape_terminal(&error.message));
+    print_aside(&format!("error: {}", escape_terminal(&error.message)));
     if let Some(hint) = &error.hint {
-        eprintln!("  hint: {}", escape_terminal(hint));
+        print_aside(&format!("  hint: {}", escape_terminal(hint)));
+    }
+}
+
+/// Progress where a person waits, and silence where it was asked for. Servers show no progress: what
+/// they do has no end.
+fn loudness(global: &Global, command: &Command) {
+    let serves = matches!(command, Command::Mcp(_) | Command::Serve(_) | Command::Review(_));
+    if !global.quiet && !serves {
+        crate::progress::show();
+    }
+    if global.quiet && command.is_deed() {
+        output::be_quiet();
+    }
+}
+
+impl Command {
+    /// Whether it does something, rather than show what it was asked for.
+    fn is_deed(&self) -> bool {
+        matches!(
+            self,
+            Self::Setup(_)
+                | Self::Add(_)
+                | Self::Init(_)
+                | Self::InstallHooks(_)
+                | Self::UninstallHooks(_)
+                | Self::Run(_)
+                | Self::Route(_)
+                | Self::Apply(_)
+                | Self::Undo(_)
+                | Self::AddText(_)
+                | Self::AddUrl(_)
+                | Self::AddFile(_)
+                | Self::Import(_)
+                | Self::Forget(_)
+                | Self::Restore(_)
+                | Self::Protect(_)
+                | Self::Program(_)
+        )
     }
 }
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     match &cli.command {
-        Command::Completions(args) => return completions::completions(Cli::command(), args),
-        Command::Man(args) => return completions::man(Cli::command(), args),
+        Command::Completions(args) => return completions::completions(command(), args),
+        Command::Man(args) => return completions::man(command(), args),
         Command::Config(args) if args.is_edit() => {
             return edit::run(&cli.global, &Paths::from_env()?);
         }
@@ -302,6 +400,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     }
     let session = Session::open(cli.global)?;
     crate::log::start(session.paths.log(), session.global.verbose);
+    loudness(&session.global, &cli.command);
     match cli.command {
         Command::Add(args) => add::run(&session, &args),
         Command::Hook(_) => Ok(ExitCode::Success),

@@ -14,6 +14,11 @@ use std::path::{Path, PathBuf};
 
 /// Options of `model`.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lifecycle model list                             what there is, * is in use
+  lifecycle model pull multilingual-e5-small       fetch one, checked
+  lifecycle model use multilingual-e5-small        choose it
+  lifecycle model calibrate --dry-run              measure the scale, keep it")]
 pub struct ModelArgs {
     #[command(subcommand)]
     command: ModelCommand,
@@ -67,7 +72,7 @@ fn list(session: &Session) -> Result<()> {
             ModelKind::Reranker => format!("{:>13}", "reranker"),
         };
         print_text(&format!(
-            "{mark} {:24} {state:14} {makes}  {:>6.0} MB  {:11} {}\n",
+            "{mark} {:24} {state:14} {makes}  {:>6.0} MB  {}\n    {}\n",
             known.name,
             megabytes(known),
             known.licence,
@@ -104,7 +109,7 @@ fn pull(session: &Session, name: &str, from: Option<&Path>) -> Result<()> {
     let catalog = Catalog::load(&session.paths)?;
     let descriptor = catalog.get(name)?;
     let models = session.paths.models();
-    let say = |line: &str| println!("{line}");
+    let say = |line: &str| print_text(&format!("{line}\n"));
     let installer = Installer {
         models: models.clone(),
         from: from.map(Into::into),

@@ -1,6 +1,6 @@
 //! `lifecycle model-file`: an Ollama Modelfile that carries the same rules as the prompt.
 
-use super::{Session, print_text};
+use super::{Session, print_raw};
 use crate::error::{Error, ExitCode, Result};
 use crate::model::MERGE_RULES;
 use crate::model::provider::Provider;
@@ -29,7 +29,7 @@ pub fn run(session: &Session, args: &ModelFileArgs) -> Result<ExitCode> {
         Error::config("no provider is configured").hint("name one: lifecycle model-file NAME")
     })?;
     let provider = Provider::resolve(name, settings)?;
-    print_text(&model_file(&provider));
+    print_raw(&model_file(&provider));
     Ok(ExitCode::Success)
 }
 

@@ -10,8 +10,8 @@ use clap::{Args, Subcommand};
 /// Options of `self`.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lifecycle self uninstall              list what would go, ask, then remove it
-  lifecycle self uninstall --keep-data  leave the store, so that nothing is forgotten")]
+  lifecycle self uninstall                list what would go, then ask
+  lifecycle self uninstall --keep-data    leave the store")]
 pub struct SelfArgs {
     #[command(subcommand)]
     command: SelfCommand,

@@ -1,6 +1,6 @@
 //! `lifecycle prompt stats`: how large the prompts are, measured against the model's context.
 
-use super::{Session, print_json, print_text};
+use super::{Session, print_json, print_raw, print_text};
 use crate::error::{ExitCode, Result};
 use crate::model::server::{Origin, estimate};
 use crate::model::{Ask, Chain, MERGE_RULES, Purpose};
@@ -17,6 +17,9 @@ const LEFT_SHARE: f64 = 0.5;
 
 /// Options of `prompt`.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lifecycle prompt stats
+  lifecycle prompt show")]
 pub struct PromptArgs {
     #[command(subcommand)]
     what: What,
@@ -53,7 +56,7 @@ struct Stats {
 /// Prints the sizes, or the rules.
 pub fn run(session: &Session, args: &PromptArgs) -> Result<ExitCode> {
     if matches!(args.what, What::Show) {
-        print_text(&format!("{}\n", prompt::fixed(MERGE_RULES)));
+        print_raw(&format!("{}\n", prompt::fixed(MERGE_RULES)));
         return Ok(ExitCode::Success);
     }
     let stats = stats(session)?;

@@ -8,6 +8,9 @@ use serde_json::json;
 
 /// Options of `report quality`.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lifecycle report quality
+  lifecycle report quality --by-day --last 200")]
 pub struct QualityArgs {
     /// One line a model and day
     #[arg(long)]
@@ -32,54 +35,49 @@ pub fn run(session: &Session, args: &QualityArgs) -> Result<ExitCode> {
     Ok(ExitCode::Success)
 }
 
-fn table(lines: &[Quality], last: u32) -> String {
-    if lines.is_empty() {
+fn table(models: &[Quality], last: u32) -> String {
+    if models.is_empty() {
         return "no reply has been judged yet\n".into();
     }
-    let mut out = format!(
-        "the last {last} judged replies, shares in %\n\
-         {:28} {:>7} {:>8} {:>8} {:>5} {:>5} {:>10} {:>8} {:>11} {:>9} {:>7} {:>8} {:>6} {:>7}\n",
-        "model",
-        "replies",
-        "accepted",
-        "invented",
-        "lossy",
-        "stale",
-        "unreadable",
-        "bad kind",
-        "attribution",
-        "duplicate",
-        "no file",
-        "coverage",
-        "length",
-        "reasons"
-    );
-    for line in lines {
-        let name = match &line.day {
-            Some(day) => format!("{day} {}", line.model),
-            None => line.model.clone(),
-        };
-        out.push_str(&format!(
-            "{name:28} {:>7} {:>8} {:>8} {:>5} {:>5} {:>10} {:>8} {:>11} {:>9} {:>7} {:>8} {:>6} {:>7}\n",
-            line.replies,
-            percent(line.accepted),
-            percent(line.invented_fact),
-            percent(line.lossy),
-            percent(line.stale),
-            percent(line.unreadable),
-            percent(line.bad_kind),
-            percent(line.bad_attribution),
-            percent(line.duplicate_title),
-            percent(line.no_file),
-            line.coverage.map_or("-".into(), percent),
-            line.length.map_or("-".into(), percent),
-            line.kept_reason.map_or("-".into(), percent),
-        ));
+    let head = format!("the last {last} judged replies, shares in %\n");
+    escape_terminal(&models.iter().fold(head, |out, one| out + &lines(one)))
+}
+
+/// One model, or one of its days: how many replies, and three lines of shares in per cent. `report
+/// quality` and `doctor` show the same.
+pub fn lines(one: &Quality) -> String {
+    let day = one.day.as_ref().map(|day| format!("  {day}")).unwrap_or_default();
+    let known = |share: Option<f64>| share.map_or("-".into(), percent);
+    let rows: [&[(&str, String)]; 3] = [
+        &[
+            ("accepted", percent(one.accepted)),
+            ("invented", percent(one.invented_fact)),
+            ("lossy", percent(one.lossy)),
+            ("stale", percent(one.stale)),
+            ("unreadable", percent(one.unreadable)),
+        ],
+        &[
+            ("bad kind", percent(one.bad_kind)),
+            ("bad attribution", percent(one.bad_attribution)),
+            ("duplicate title", percent(one.duplicate_title)),
+            ("no file", percent(one.no_file)),
+        ],
+        &[
+            ("coverage", known(one.coverage)),
+            ("length", known(one.length)),
+            ("reasons kept", known(one.kept_reason)),
+        ],
+    ];
+    let mut out = format!("  {}{day}  {} replies\n", one.model, one.replies);
+    for row in rows {
+        let parts: Vec<String> =
+            row.iter().map(|(name, share)| format!("{name} {share}")).collect();
+        out.push_str(&format!("    {}\n", parts.join(", ")));
     }
-    escape_terminal(&out)
+    out
 }
 
 /// A share as a whole percentage.
-pub fn percent(share: f64) -> String {
+fn percent(share: f64) -> String {
     format!("{:.0}", share * 100.0)
 }

@@ -1,6 +1,6 @@
 //! `lifecycle reindex`: derived data made anew.
 
-use super::{Session, escape_terminal, print_json, print_text};
+use super::{Session, escape_terminal, print_aside, print_json, print_text};
 use crate::error::{ExitCode, Result};
 use crate::tick;
 use clap::Args;
@@ -26,7 +26,8 @@ pub fn run(session: &Session, args: &ReindexArgs) -> Result<ExitCode> {
             "words of {} texts, {} documents cut anew, {} vectors, {} index files removed\n",
             done.texts, done.recut, done.vectors, done.files
         ));
-        done.notes.iter().for_each(|note| eprintln!("note: {}", escape_terminal(note)));
+        let say = |note: &String| print_aside(&format!("note: {}", escape_terminal(note)));
+        done.notes.iter().for_each(say);
     }
     Ok(if done.notes.is_empty() { ExitCode::Success } else { ExitCode::Incomplete })
 }

@@ -3,7 +3,7 @@
 use super::format::{self, Format};
 use super::quality::{self, QualityArgs};
 use super::{Session, print_json, print_text};
-use crate::clock::format_time;
+use crate::clock::{format_time, shown};
 use crate::error::{Error, ExitCode, Result};
 use crate::report::Report;
 use crate::store::{self, Store};
@@ -54,7 +54,7 @@ pub fn run(session: &Session, args: &ReportArgs) -> Result<ExitCode> {
     };
     let mut report = Report::of_tick(store.reader(), id)?;
     if args.format == Format::Html {
-        report = report.with_picture(store.reader(), session.settings.connect.link_similarity)?;
+        report = report.with_picture(store.reader(), &session.settings)?;
     }
     format::show(session, &report, args.format, None)?;
     Ok(ExitCode::Success)
@@ -89,7 +89,7 @@ pub fn history(session: &Session, args: &HistoryArgs) -> Result<ExitCode> {
             print_text(&format!(
                 "{:>4}  {}  {:10}  {}{undoes}\n",
                 tick.id,
-                format_time(tick.started),
+                shown(tick.started),
                 tick.status.as_str(),
                 tick.trigger
             ));

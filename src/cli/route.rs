@@ -9,12 +9,15 @@ use lifecycle_phases::Phase;
 /// Options of `route`.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lifecycle route --dry-run    which line would go where, with a diff of every file
+  lifecycle route --dry-run    which line would go where, with the diffs
   lifecycle route              write it; `lifecycle undo` takes it back")]
 pub struct RouteArgs {
     /// Show what would be written and write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Allow many lines to be rewritten at once
+    #[arg(long)]
+    yes: bool,
 }
 
 /// Routes what is proven.
@@ -22,7 +25,7 @@ pub fn run(session: &Session, args: &RouteArgs) -> Result<crate::ExitCode> {
     let options = RunOptions {
         phases: vec![Phase::Route],
         dry_run: args.dry_run,
-        yes: false,
+        yes: args.yes,
         trigger: "run",
     };
     let outcome = tick::run(&session.settings, &session.paths, session.clock, &options)?;

@@ -1,6 +1,7 @@
 //! `lifecycle run`: one tick, or what one would do.
 
 use super::Session;
+use super::apply::PlanFile;
 use super::format::{self, Format};
 use crate::error::{Error, ExitCode, Result};
 use crate::tick::{self, Run, RunOptions};
@@ -12,8 +13,8 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(after_help = "Examples:
   lifecycle run                            one tick
-  lifecycle run --dry-run                  what a tick would do, with a diff of every file
-  lifecycle run --dry-run --plan plan.json keep it, then: lifecycle apply plan.json
+  lifecycle run --dry-run                  what a tick would do, with the diffs
+  lifecycle run --dry-run --plan plan.json    keep it for `lifecycle apply`
   lifecycle run --dry-run --plan plan.json --format html > tick.html
   lifecycle run --phase buffer --phase connect")]
 pub struct RunArgs {
@@ -32,7 +33,7 @@ pub struct RunArgs {
     /// Ask no model: clusters wait
     #[arg(long)]
     no_model: bool,
-    /// Allow a tick to expire a large share of the store
+    /// Allow a tick to expire a large share of the store, or to rewrite many lines
     #[arg(long)]
     yes: bool,
     /// Run only if a time of `schedule.cron` has passed since the last run
@@ -77,8 +78,8 @@ fn trigger(word: &str) -> &'static str {
 }
 
 fn write_plan(path: &Path, plan: &Plan) -> Result<()> {
-    let text = serde_json::to_string_pretty(plan)?;
-    std::fs::write(path, text).map_err(|error| Error::io(path, &error))
+    let text = serde_json::to_string_pretty(&PlanFile::of(plan.clone())?)?;
+    crate::durable::replace(path, text.as_bytes()).map_err(|error| Error::io(path, &error))
 }
 
 /// Prints the report of a run and hands on how it ended.

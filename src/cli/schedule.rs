@@ -1,7 +1,7 @@
 //! `lifecycle schedule`: when ticks run, and the unit that calls them.
 
 use super::{Session, init, print_json, print_text};
-use crate::clock::format_time;
+use crate::clock::{self, format_time};
 use crate::error::{ExitCode, Result};
 use crate::install::{Edit, Record};
 use crate::schedule::{self, Backend, Expression, due};
@@ -13,9 +13,10 @@ use serde_json::json;
 /// Options of `schedule`.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lifecycle schedule next                                  the next five times
-  lifecycle schedule install                               by systemd, launchd or cron
-  lifecycle schedule install --by cron
+  lifecycle schedule next                 the next five times
+  lifecycle schedule install              by systemd, launchd or cron
+  lifecycle schedule install --by cron --dry-run
+  lifecycle schedule status               the last run and the next
   lifecycle --set 'schedule.cron=0 12 * * 1-5' schedule next
   lifecycle schedule remove")]
 pub struct ScheduleArgs {
@@ -56,6 +57,14 @@ fn install(session: &Session, by: Option<&str>, dry_run: bool) -> Result<ExitCod
     let by = schedule::detect(by.unwrap_or(&session.settings.schedule.by))?;
     let edits: Vec<Edit> =
         init::schedule_edits(session, by)?.into_iter().filter(Edit::changes).collect();
+    if session.global.json {
+        if !dry_run {
+            init::write(session, &edits, Some(by))?;
+        }
+        let changes = init::changes(&edits);
+        print_json(&json!({"by": by.name(), "changes": changes, "written": !dry_run}))?;
+        return Ok(ExitCode::Success);
+    }
     if edits.is_empty() {
         print_text(&format!("the schedule is in place ({})\n", by.name()));
         return Ok(ExitCode::Success);
@@ -113,10 +122,10 @@ fn is_due(session: &Session) -> Result<bool> {
     Ok(due(&expression, &Local, last_run(session), now(session)))
 }
 
-/// The next scheduled time, as people read it.
-pub fn next_time(session: &Session) -> Result<Option<String>> {
+/// The next scheduled time.
+pub fn next_millis(session: &Session) -> Result<Option<i64>> {
     let expression = Expression::parse(&session.settings.schedule.cron)?;
-    Ok(expression.next_after(&Local, now(session)).map(|time| shown(&time)))
+    Ok(expression.next_after(&Local, now(session)).map(|time| time.timestamp_millis()))
 }
 
 fn next(session: &Session) -> Result<ExitCode> {
@@ -142,7 +151,7 @@ fn status(session: &Session) -> Result<ExitCode> {
     let by = installed(session)?;
     let last = last_run(session);
     let due = is_due(session)?;
-    let next = next_time(session)?;
+    let next = next_millis(session)?;
     if session.global.json {
         print_json(&json!({
             "installed": by.map(Backend::name),
@@ -150,7 +159,7 @@ fn status(session: &Session) -> Result<ExitCode> {
             "zone": zone(),
             "last_run": last.map(|time| format_time(time.timestamp_millis())),
             "due": due,
-            "next": next,
+            "next": next.map(format_time),
         }))?;
         return Ok(ExitCode::Success);
     }
@@ -160,12 +169,12 @@ fn status(session: &Session) -> Result<ExitCode> {
     let last = last.map(|time| shown(&time.with_timezone(&Local)));
     line("last run", last.as_deref().unwrap_or("never"));
     line("due", if due { "yes" } else { "no" });
-    line("next", next.as_deref().unwrap_or("never"));
+    line("next", &next.map_or_else(|| "never".into(), clock::shown));
     Ok(ExitCode::Success)
 }
 
 fn shown(time: &DateTime<Local>) -> String {
-    time.format("%a %Y-%m-%d %H:%M %:z").to_string()
+    clock::shown(time.timestamp_millis())
 }
 
 /// Name of the machine's zone.

@@ -1,7 +1,7 @@
 //! `lifecycle search`: finds entries and documents by meaning and by words.
 
 use super::list::unknown_word;
-use super::{Session, escape_terminal, print_json, print_text};
+use super::{Session, escape_terminal, print_aside, print_json, print_text};
 use crate::embed::open_reranker;
 use crate::error::{ExitCode, Result};
 use crate::search::{self, Answer, Hit, Mode, Models, Part, Query, answer_json, project_name};
@@ -109,10 +109,10 @@ pub fn run(session: &Session, args: &SearchArgs) -> Result<ExitCode> {
 
 fn print(answer: &Answer, explain: bool) {
     for note in &answer.notes {
-        eprintln!("note: {}", escape_terminal(note));
+        print_aside(&format!("note: {}", escape_terminal(note)));
     }
     if answer.hits.is_empty() {
-        eprintln!("nothing was found");
+        print_aside("nothing was found");
     }
     for hit in &answer.hits {
         print_text(&line_of(hit));
@@ -121,8 +121,8 @@ fn print(answer: &Answer, explain: bool) {
         }
     }
     match &answer.reranked_by {
-        Some(name) if explain => eprintln!("note: reranked by {name}"),
-        None if explain => eprintln!("note: not reranked (search.reranker)"),
+        Some(name) if explain => print_aside(&format!("note: reranked by {name}")),
+        None if explain => print_aside("note: not reranked (search.reranker)"),
         _ => {}
     }
 }

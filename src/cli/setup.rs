@@ -1,6 +1,6 @@
 //! `lifecycle setup`: the runtime library and the default embedding model, ready to use.
 
-use super::Session;
+use super::{Session, print_text};
 use crate::embed::install::{Installer, check_golden};
 use crate::embed::onnx::OnnxEmbedder;
 use crate::embed::{Catalog, Descriptor, runtime};
@@ -25,7 +25,7 @@ const DEFAULT_MODEL: &str = "all-minilm-l6-v2";
 /// and embeds the golden texts. Repeating it does nothing where the sums match.
 pub fn run(session: &Session, args: &SetupArgs) -> Result<ExitCode> {
     let models = args.models.clone().unwrap_or_else(|| session.paths.models());
-    let say = |line: &str| println!("{line}");
+    let say = |line: &str| print_text(&format!("{line}\n"));
     let hub = session.settings.embed.hub.clone();
     let installer = Installer { models: models.clone(), from: args.from.clone(), hub, say: &say };
     let catalog = Catalog::load(&session.paths)?;
@@ -34,7 +34,7 @@ pub fn run(session: &Session, args: &SetupArgs) -> Result<ExitCode> {
     did |= installer.model(descriptor)?;
     let golden = check(descriptor, session, &models)?;
     let state = if did { "ready" } else { "was ready, nothing to do" };
-    println!("{}: {state} ({golden} golden pairs agree)", descriptor.name);
+    print_text(&format!("{}: {state} ({golden} golden pairs agree)\n", descriptor.name));
     Ok(ExitCode::Success)
 }
 

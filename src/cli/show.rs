@@ -51,7 +51,7 @@ fn print(stored: &StoredEntry, relations: &Relations) {
     field("written by", entry.generated_by.as_deref().unwrap_or(""));
     field(
         "state since",
-        &format!("{}  {}", crate::clock::format_time(stored.state_at), stored.state_reason),
+        &format!("{}  {}", crate::clock::shown(stored.state_at), stored.state_reason),
     );
     if entry.recalls + entry.reprieves > 0 {
         field("recalls", &entry.recalls.to_string());

@@ -1,10 +1,17 @@
 //! `lifecycle status`: the store on one screen.
 
-use super::{Session, escape_terminal, print_json, print_text};
-use crate::clock::format_time;
+use super::{Session, escape_terminal, one_line, print_json, print_text, schedule};
+use crate::clock::{format_time, shown};
+use crate::embed::Catalog;
 use crate::error::{ExitCode, Result};
+use crate::schedule::Backend;
 use crate::store::{Overview, Store, TickRecord, TickStatus, overview};
 use crate::tick::{Note, TickLock};
+
+/// Entries that cannot be embedded shown one by one, so that it all stays on one screen.
+const PARKED_SHOWN: usize = 3;
+/// Notes of the newest tick shown.
+const NOTES_SHOWN: usize = 5;
 use serde_json::{Value, json};
 
 /// Prints the figures.
@@ -14,9 +21,9 @@ pub fn run(session: &Session) -> Result<ExitCode> {
     let inbox = count_files(&session.paths.inbox());
     let bytes = folder_bytes(&session.paths.data);
     if session.global.json {
-        print_json(&as_json(session, &figures, inbox, bytes))?;
+        print_json(&as_json(session, &figures, inbox, bytes)?)?;
     } else {
-        print_text(&as_text(session, &figures, inbox, bytes));
+        print_text(&as_text(session, &figures, inbox, bytes)?);
     }
     Ok(ExitCode::Success)
 }
@@ -31,8 +38,8 @@ fn health(figures: &Overview) -> &'static str {
     }
 }
 
-fn as_json(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> Value {
-    json!({
+fn as_json(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> Result<Value> {
+    Ok(json!({
         "store": session.paths.database(),
         "health": health(figures),
         "states": figures.states.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
@@ -50,7 +57,18 @@ fn as_json(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> V
         "reranker": session.settings.search.reranker,
         "consolidate_model": session.settings.consolidate.model,
         "bytes": bytes,
-    })
+        "scheduled_by": schedule::installed(session)?.map(Backend::name),
+        "next_run": schedule::next_millis(session)?.map(format_time),
+        "embed_model_installed": is_installed(session),
+    }))
+}
+
+/// Whether the files of the embedding model are there; a server's model is its own affair.
+fn is_installed(session: &Session) -> Option<bool> {
+    let embed = &session.settings.embed;
+    let models = session.paths.models();
+    let catalog = Catalog::load(&session.paths).ok().filter(|_| embed.url.is_empty())?;
+    Some(catalog.get(&embed.model).is_ok_and(|known| known.is_installed(&models)))
 }
 
 fn tick_json(tick: &TickRecord) -> Value {
@@ -67,9 +85,39 @@ fn notes(tick: &TickRecord) -> Vec<Note> {
     serde_json::from_str(&tick.notes).unwrap_or_default()
 }
 
-fn as_text(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> String {
+fn as_text(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> Result<String> {
     let mut out = String::new();
     let mut line = |name: &str, value: String| out.push_str(&format!("{name:14}{value}\n"));
+    stored(figures, inbox, &mut line);
+    waiting(figures, &mut line);
+    ran(session, figures, &mut line)?;
+    for provider in &figures.calls {
+        line(
+            "model calls",
+            format!(
+                "{}: {} in 7 days, {} today, {} tokens",
+                provider.provider, provider.calls, provider.calls_today, provider.tokens
+            ),
+        );
+    }
+    let missing = match is_installed(session) {
+        Some(false) => " (not installed: `lifecycle setup`)",
+        _ => "",
+    };
+    line("embedding by", format!("{}{missing}", session.settings.embed.model));
+    line(
+        "reranking by",
+        match session.settings.search.reranker.as_str() {
+            "" => "none (search.reranker)".into(),
+            name => name.to_string(),
+        },
+    );
+    line("merging by", session.settings.consolidate.model.to_string());
+    line("store", format!("{} ({} in its folder)", session.paths.data.display(), size(bytes)));
+    Ok(escape_terminal(&out))
+}
+
+fn stored(figures: &Overview, inbox: usize, line: &mut impl FnMut(&str, String)) {
     let states: Vec<String> =
         figures.states.iter().map(|(state, count)| format!("{count} {state}")).collect();
     line("entries", if states.is_empty() { "none".into() } else { states.join(", ") });
@@ -80,59 +128,54 @@ fn as_text(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> S
     if inbox > 0 {
         line("inbox", format!("{inbox} records wait for the next tick"));
     }
-    for parked in &figures.parked {
+}
+
+fn waiting(figures: &Overview, line: &mut impl FnMut(&str, String)) {
+    for parked in figures.parked.iter().take(PARKED_SHOWN) {
         let word = if parked.parked { "parked" } else { "will be retried" };
-        line("not embedded", format!("{} ({word}): {}", parked.entry, parked.reason));
+        let id = parked.entry.get(..8).unwrap_or(&parked.entry);
+        line("not embedded", format!("{id} ({word}): {}", one_line(&parked.reason, 200)));
+    }
+    if let Some(more) = figures.parked.len().checked_sub(PARKED_SHOWN).filter(|more| *more > 0) {
+        line("", format!("… and {more} more (--json shows all)"));
     }
     for group in &figures.clusters {
-        let when = group.next_try.map(|at| format!(", not before {}", format_time(at)));
-        line(
-            "clusters",
-            format!(
-                "{} {}{}: {}",
-                group.count,
-                group.outcome,
-                when.unwrap_or_default(),
-                group.reason
-            ),
-        );
+        let when = group.next_try.map(|at| format!(", not before {}", shown(at)));
+        let (count, outcome) = (group.count, &group.outcome);
+        let reason = one_line(&group.reason, 200);
+        line("clusters", format!("{count} {outcome}{}: {reason}", when.unwrap_or_default()));
     }
     if figures.unrouted > 0 {
         line("not routed", format!("{} proven entries", figures.unrouted));
     }
+}
+
+fn ran(session: &Session, figures: &Overview, line: &mut impl FnMut(&str, String)) -> Result<()> {
     line("health", health(figures).to_string());
-    if let Some(at) = TickLock::last_run(&session.paths) {
-        line("last run", format_time(at));
-    }
-    if let Some(tick) = &figures.last_tick {
-        line(
-            "last tick",
-            format!("{} {} {}", tick.id, format_time(tick.started), tick.status.as_str()),
-        );
-        for note in notes(tick) {
-            line("", format!("{}: {}", note.phase, note.text));
-        }
-    }
-    for provider in &figures.calls {
-        line(
-            "model calls",
-            format!(
-                "{}: {} in 7 days, {} today, {} tokens",
-                provider.provider, provider.calls, provider.calls_today, provider.tokens
-            ),
-        );
-    }
-    line("embedding by", session.settings.embed.model.clone());
+    let last = TickLock::last_run(&session.paths).map(shown);
+    line("last run", last.unwrap_or_else(|| "never".into()));
+    let next = schedule::next_millis(session)?.map_or_else(|| "never".into(), shown);
     line(
-        "reranking by",
-        match session.settings.search.reranker.as_str() {
-            "" => "none (search.reranker)".into(),
-            name => name.to_string(),
+        "next run",
+        match schedule::installed(session)? {
+            Some(by) => format!("{next} (by {})", by.name()),
+            None => "not scheduled (`lifecycle schedule install`)".into(),
         },
     );
-    line("merging by", session.settings.consolidate.model.to_string());
-    line("store", format!("{} ({} KiB in its folder)", session.paths.data.display(), bytes / 1024));
-    escape_terminal(&out)
+    let Some(tick) = &figures.last_tick else { return Ok(()) };
+    line("last tick", format!("{} {} {}", tick.id, shown(tick.started), tick.status.as_str()));
+    let notes = notes(tick);
+    for note in notes.iter().take(NOTES_SHOWN) {
+        line("", format!("{}: {}", note.phase, one_line(&note.text, 200)));
+    }
+    if let Some(more) = notes.len().checked_sub(NOTES_SHOWN).filter(|more| *more > 0) {
+        line("", format!("… and {more} more (`lifecycle report`)"));
+    }
+    Ok(())
+}
+
+fn size(bytes: u64) -> String {
+    if bytes < 10 << 20 { format!("{} KiB", bytes >> 10) } else { format!("{} MiB", bytes >> 20) }
 }
 
 fn count_files(folder: &std::path::Path) -> usize {

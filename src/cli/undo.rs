@@ -9,7 +9,7 @@ use clap::Args;
 #[derive(Args)]
 #[command(after_help = "Examples:
   lifecycle undo        take back the newest tick, files included
-  lifecycle undo 12     take back tick 12 (also an undo: that brings its tick back)")]
+  lifecycle undo 12     take back tick 12; of an undo: bring its tick back")]
 pub struct UndoArgs {
     /// Number of the tick; the newest by default
     tick: Option<i64>,

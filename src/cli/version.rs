@@ -4,17 +4,17 @@ use std::sync::LazyLock;
 
 static LONG: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "{} (commit {}, {} build, {}-{}, SQLite {})",
+        "{}\ncommit   {}\nbuild    {} for {}, {}\nstore    SQLite {}",
         env!("CARGO_PKG_VERSION"),
-        option_env!("LIFECYCLE_COMMIT").unwrap_or("unknown"),
-        if cfg!(debug_assertions) { "debug" } else { "release" },
-        std::env::consts::ARCH,
-        std::env::consts::OS,
+        env!("LIFECYCLE_COMMIT"),
+        env!("LIFECYCLE_PROFILE"),
+        env!("LIFECYCLE_TARGET"),
+        env!("LIFECYCLE_RUSTC"),
         rusqlite::version()
     )
 });
 
-/// Version, commit (where `LIFECYCLE_COMMIT` was set when building), profile, platform, SQLite.
+/// Version, commit, profile, platform, compiler, SQLite; what `build.rs` found.
 pub fn long() -> &'static str {
     &LONG
 }

@@ -113,7 +113,7 @@ fn origin(stored: &StoredEntry) -> String {
         entry.text.replace('\n', " "),
         source.actor,
         source.channel,
-        crate::clock::format_time(entry.created),
+        crate::clock::shown(entry.created),
         conversation.unwrap_or_default(),
         place.unwrap_or_default(),
     )

@@ -11,6 +11,9 @@ use toml_edit::{DocumentMut, Item, Table, Value};
 /// Tables whose keys are the user's own (names of providers and the like).
 const OPEN_TABLES: &[&str] = &["consolidate.providers", "route.targets", "redact.patterns"];
 
+/// Likeness (Jaro-Winkler) above which a key may have been meant by another.
+const LIKE: f64 = 0.85;
+
 /// The layer a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -136,14 +139,28 @@ impl Layers {
     }
 
     fn unknown(&self, key: &str, origin: &Origin) -> Error {
+        let error = self.unknown_key(key);
+        Error { message: format!("{origin}: {}", error.message), ..error }
+    }
+
+    /// That nothing has this key, with the nearest that is one.
+    pub fn unknown_key(&self, key: &str) -> Error {
         let nearest = self
             .origins
             .keys()
             .map(|known| (strsim::jaro_winkler(known, key), known))
             .max_by(|x, y| x.0.total_cmp(&y.0))
-            .map_or(String::new(), |(_, known)| format!("did you mean `{known}`?"));
-        Error::config(format!("{origin}: unknown setting `{key}`")).hint(nearest)
+            .filter(|(likeness, _)| *likeness > LIKE)
+            .map_or("`lifecycle config show` lists every setting".into(), |(_, known)| {
+                format!("did you mean `{known}`?")
+            });
+        Error::config(format!("unknown setting `{key}`")).hint(nearest)
     }
+}
+
+/// The table with keys of the user's own that a key is, or is part of.
+pub fn open_table(key: &str) -> Option<&'static str> {
+    OPEN_TABLES.iter().copied().find(|table| *table == key || is_below(key, table))
 }
 
 fn is_below(key: &str, table: &str) -> bool {
@@ -199,6 +216,8 @@ mod tests {
             .expect_err("the key is unknown");
         assert!(error.message.contains("age.newer_entry"));
         assert_eq!(error.hint.as_deref(), Some("did you mean `age.newer_entries`?"));
+        let far = layers.unknown_key("nonsense.key");
+        assert!(far.hint.is_some_and(|hint| hint.contains("config show")), "no guess from afar");
     }
 
     #[test]

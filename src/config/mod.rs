@@ -6,7 +6,7 @@
 mod layers;
 mod settings;
 
-pub use layers::{Layers, Origin};
+pub use layers::{Layers, Origin, open_table};
 pub use settings::*;
 
 /// The compiled-in defaults, comments included.

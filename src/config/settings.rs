@@ -26,6 +26,7 @@ pub struct Settings {
 #[derive(Clone, Debug, Deserialize)]
 pub struct StoreSettings {
     pub busy_timeout_ms: u64,
+    pub backups: usize,
 }
 
 /// `[capture]`
@@ -216,6 +217,7 @@ pub struct RouteSettings {
     pub margin: f32,
     pub near: f32,
     pub general: bool,
+    pub max_rewrites: usize,
     pub roots: Vec<String>,
     pub deny: Vec<String>,
     #[serde(default)]

@@ -54,7 +54,11 @@ pub fn read(path: &Path, home: &Path, settings: &DocumentSettings) -> Result<(Pa
     let meta = file.metadata().map_err(|error| Error::io(&resolved, &error))?;
     // Between the check and the opening the path may have been pointed elsewhere.
     let again = path.canonicalize().map_err(|error| Error::io(path, &error))?;
-    if again != resolved || !meta.is_file() || !is_same(&file, &resolved) {
+    if again != resolved
+        || !meta.is_file()
+        || !is_same(&file, &resolved)
+        || is_led(&file, &resolved)
+    {
         return Err(refused(&resolved, "it is no ordinary file, or changed while it was opened"));
     }
     let mut bytes = Vec::new();
@@ -118,6 +122,20 @@ fn is_same(file: &File, path: &Path) -> bool {
         (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
         _ => false,
     }
+}
+
+/// Whether the opened file is another than the one at the resolved path: a link came to stand in
+/// the path for the moment of opening.
+#[cfg(target_os = "linux")]
+fn is_led(file: &File, resolved: &Path) -> bool {
+    use std::os::fd::AsRawFd;
+    let held = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    held.is_ok_and(|held| held != resolved)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_led(_file: &File, _resolved: &Path) -> bool {
+    false
 }
 
 #[cfg(not(unix))]

@@ -276,10 +276,70 @@ mod tests {
             "ftp://example.org/",
             "http://user:pw@example.org/",
             "http://0177.0.0.1/",
+            "http://127.1/",
+            "http://0300.0250.0.1/",
+            "http://127.0.0.1./",
+            "http://[::ffff:10.0.0.1]/",
+            "http://[::]/",
+            "http://[fe80::1]/",
+            "http://[64:ff9b::169.254.169.254]/",
+            "http://169.254.169.254/latest/meta-data/",
+            "http://0/",
+            "http://127。0。0。1/",
+            "http://①②⑦.0.0.1/",
+            "gopher://127.0.0.1/",
+            "data:text/html,x",
         ] {
             assert!(parse(url, &settings).is_err(), "{url}");
         }
-        let named = fetch("http://localhost:9/", &settings).unwrap_err();
-        assert!(named.message.contains("loopback"), "{}", named.message);
+        for name in ["localhost", "LOCALHOST", "localhost.", "x.localhost"] {
+            let named = fetch(&format!("http://{name}:9/"), &settings).unwrap_err();
+            // A resolver that knows no such name refuses as well.
+            let refused = named.message.contains("loopback")
+                || named.message.contains("resolve")
+                || named.message.contains("lookup");
+            assert!(refused, "{name}: {}", named.message);
+        }
+    }
+
+    /// A server that answers every request with a redirect to `target`.
+    fn redirecting(target: &str) -> String {
+        use std::io::{Read, Write};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let target = target.to_string();
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let _ = stream.read(&mut [0; 2048]);
+                let _ = write!(
+                    stream,
+                    "HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                );
+            }
+        });
+        format!("http://{address}/")
+    }
+
+    /// The check of each hop, with the first one allowed: addresses, schemes, names, loops.
+    #[test]
+    fn a_redirect_is_checked_like_the_first_address() {
+        let mut settings = crate::config::Layers::defaults().settings().unwrap().documents;
+        settings.redirects = 3;
+        settings.private_addresses = true;
+        for target in ["file:///etc/passwd", "ftp://example.org/", "http://user:pw@127.0.0.1/"] {
+            let error = fetch(&redirecting(target), &settings).unwrap_err();
+            assert_eq!(error.code, crate::ExitCode::Refused, "{target}: {}", error.message);
+        }
+        let error = fetch(&redirecting("/again"), &settings).unwrap_err();
+        assert!(error.message.contains("more often"), "{}", error.message);
+        // The address of a hop goes through `parse`, whose answer for private ones is tested above;
+        // here with them forbidden, the very first is refused.
+        settings.private_addresses = false;
+        let error = fetch(&redirecting("http://127.0.0.1/"), &settings).unwrap_err();
+        assert_eq!(error.code, crate::ExitCode::Refused);
+        settings.private_addresses = true;
+        settings.redirects = 0;
+        let error = fetch(&redirecting("http://127.0.0.1/"), &settings).unwrap_err();
+        assert!(error.message.contains("redirects"), "{}", error.message);
     }
 }

@@ -14,6 +14,7 @@ pub mod readable;
 use crate::config::DocumentSettings;
 use crate::embed::{CHUNK, Embedder, Role};
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 use crate::redact::redact;
 use crate::store::{self, Document, NewChunk, Store, Stored};
 use chunk::{Piece, chunk};
@@ -116,11 +117,14 @@ fn title(draft: &Draft, text: &str) -> String {
 pub fn embed_missing(store: &mut Store, embedder: &dyn Embedder) -> Result<usize> {
     let descriptor = embedder.descriptor().id();
     let mut done = 0;
+    let total = store::count_chunks_lacking(store.reader(), &descriptor)?;
+    let progress = Progress::of("embedding documents", total);
     loop {
         let lacking = store::chunks_lacking(store.reader(), &descriptor, CHUNK)?;
         // An empty call would load the model for nothing.
         let kept = if lacking.is_empty() { 0 } else { embed_chunks(store, embedder, &lacking)? };
         done += kept;
+        progress.add(lacking.len());
         // Pieces that the model refuses stay findable by words; asking again would not help.
         if kept == 0 {
             return Ok(done);

@@ -47,9 +47,7 @@ impl Measured {
         create_private(&paths.data.join("calibration"))?;
         let text = toml_edit::ser::to_string(self)
             .map_err(|error| Error::new(ExitCode::Failure, error.to_string()))?;
-        let temporary = path.with_extension("toml.new");
-        std::fs::write(&temporary, text)
-            .and_then(|()| std::fs::rename(&temporary, &path))
+        crate::durable::replace(&path, text.as_bytes())
             .map_err(|error| Error::io(&path, &error))?;
         Ok(path)
     }

@@ -15,6 +15,7 @@ pub use markdown::{auto_memory, folder};
 
 use crate::documents::{self, Draft};
 use crate::error::Result;
+use crate::progress::Progress;
 use crate::redact::redact;
 use crate::store::{self, Store, TickStatus};
 use lifecycle_phases::{Entry, EntryId, Phase, PlannedStep, Step};
@@ -63,9 +64,12 @@ pub fn import(store: &mut Store, parcel: Parcel, now: i64) -> Result<Imported> {
     }
     let mut tick = None;
     let mut n = 0;
+    let progress = Progress::of("importing", entries.len());
     for portion in entries.chunks(PORTION) {
         store.write(|tx| admit(tx, portion, now, &mut tick, &mut n, &mut done))?;
+        progress.add(portion.len());
     }
+    drop(progress);
     let sources = parcel.sources;
     store.write(|tx| {
         for (proven, from) in &sources {
@@ -76,7 +80,9 @@ pub fn import(store: &mut Store, parcel: Parcel, now: i64) -> Result<Imported> {
             None => Ok(()),
         }
     })?;
+    let progress = Progress::of("importing documents", parcel.documents.len());
     for draft in parcel.documents {
+        progress.add(1);
         let added = documents::add(store, draft, now)?;
         done.documents +=
             usize::from(matches!(added.stored, store::Stored::Added | store::Stored::Replaced));

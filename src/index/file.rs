@@ -147,7 +147,9 @@ impl Mirror {
         options.create(true).write(true).truncate(fresh_file).append(!fresh_file);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        crate::fault::effect("index", &[&self.path])?;
         options.open(&self.path)?.write_all(&bytes)?;
+        crate::fault::point("indexed");
         (self.sum, self.last_row, self.rows) = (sum, last_row, self.rows + rows);
         Ok(())
     }

@@ -82,9 +82,13 @@ impl Hnsw {
     pub fn save(&self, path: &Path, descriptor: &str) -> Result<(), FileError> {
         let fresh = path.with_extension("hnsw.new");
         self.graph.save(utf8(&fresh)?).map_err(failed)?;
+        #[cfg(unix)]
+        std::fs::set_permissions(&fresh, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
         let sum = sum(&fresh, descriptor, self.tail.dimensions())?;
         // Between the two renames the sum does not fit, and the graph is built anew.
-        std::fs::write(sum_path(path), sum)?;
+        let stated =
+            crate::durable::private().create(true).truncate(true).write(true).open(sum_path(path));
+        std::io::Write::write_all(&mut stated?, sum.as_bytes())?;
         std::fs::rename(&fresh, path)?;
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Which file takes an assistant's hooks, and what it holds with and without ours.
 
-use super::{Assistant, Edit, Place, SpliceError, hooks_json, hooks_toml, read};
+use super::{Assistant, Edit, Place, SpliceError, hooks_json, hooks_toml, read, writable};
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,8 @@ pub fn hooks_edit(assistant: Assistant, home: &Path, program: &str) -> Result<Ed
     let path = file(assistant, home)?;
     let place = Place::File(path.clone());
     let before = read(&place)?;
-    let text = text(&path, before.as_deref())?;
+    writable(&place)?;
+    let (mark, text) = text(&path, before.as_deref())?;
     let wanted = assistant.wanted(program);
     let spliced = |result: Result<String, SpliceError>| result.map_err(|why| left(&path, &why));
     let (after, base) = if is_toml(&path) {
@@ -34,9 +35,9 @@ pub fn hooks_edit(assistant: Assistant, home: &Path, program: &str) -> Result<Ed
     Ok(Edit {
         place,
         owner: assistant.name(),
-        base: before.as_ref().map(|_| base.into_bytes()),
+        base: before.as_ref().map(|_| format!("{mark}{base}").into_bytes()),
         before,
-        after: Some(after.into_bytes()),
+        after: Some(format!("{mark}{after}").into_bytes()),
     })
 }
 
@@ -68,7 +69,8 @@ pub fn unhook_edits(assistant: Assistant, home: &Path) -> Result<Vec<Edit>> {
 /// As [`hooks_edit`].
 pub fn strip_hooks(assistant: Assistant, place: &Place, bytes: &[u8]) -> Result<Vec<u8>> {
     let Place::File(path) = place else { return Ok(bytes.to_vec()) };
-    let text = text(path, Some(bytes))?.unwrap_or_default();
+    let (mark, text) = text(path, Some(bytes))?;
+    let text = text.unwrap_or_default();
     if text.trim().is_empty() {
         return Ok(bytes.to_vec());
     }
@@ -77,7 +79,7 @@ pub fn strip_hooks(assistant: Assistant, place: &Place, bytes: &[u8]) -> Result<
     } else {
         hooks_json::uninstall(text, assistant)
     };
-    rest.map(String::into_bytes).map_err(|why| left(path, &why))
+    rest.map(|rest| format!("{mark}{rest}").into_bytes()).map_err(|why| left(path, &why))
 }
 
 /// The file that takes the hooks. Codex reads `hooks.json` or the tables of `config.toml`, not both:
@@ -89,7 +91,7 @@ fn file(assistant: Assistant, home: &Path) -> Result<PathBuf> {
         return Ok(json.clone());
     }
     let bytes = read(&Place::File(toml.clone()))?;
-    let has = match text(toml, bytes.as_deref())? {
+    let has = match text(toml, bytes.as_deref())?.1 {
         Some(text) => hooks_toml::has_events(text).map_err(|why| left(toml, &why))?,
         None => false,
     };
@@ -108,11 +110,17 @@ fn is_toml(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == "toml")
 }
 
-fn text<'a>(path: &Path, bytes: Option<&'a [u8]>) -> Result<Option<&'a str>> {
-    bytes
-        .map(std::str::from_utf8)
-        .transpose()
-        .map_err(|_| Error::refused(format!("{} is not UTF-8; it was left alone", path.display())))
+/// The file's mark of its byte order, which some editors write and which stays, and its text.
+fn text<'a>(path: &Path, bytes: Option<&'a [u8]>) -> Result<(&'static str, Option<&'a str>)> {
+    const MARK: &str = "\u{feff}";
+    let Some(bytes) = bytes else { return Ok(("", None)) };
+    let text = std::str::from_utf8(bytes).map_err(|_| {
+        Error::refused(format!("{} is not UTF-8; it was left alone", path.display()))
+    })?;
+    Ok(match text.strip_prefix(MARK) {
+        Some(rest) => (MARK, Some(rest)),
+        None => ("", Some(text)),
+    })
 }
 
 fn left(path: &Path, why: &SpliceError) -> Error {

@@ -21,7 +21,7 @@ mod settings_file;
 
 pub use assistant::{Assistant, Handler, program};
 pub use hooks::{hooks_edit, strip_hooks, unhook_edits};
-pub use perform::{Edit, Place, Undone, diff, put_back, read, undo, write};
+pub use perform::{Edit, Place, Undone, diff, put_back, read, undo, writable, write};
 pub use record::{Record, Recorded};
 pub use schedule_edits::{schedule_edits, strip_schedule};
 pub use settings_file::settings_edit;

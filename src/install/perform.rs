@@ -78,6 +78,20 @@ pub fn read(place: &Place) -> Result<Option<Vec<u8>>> {
     }
 }
 
+/// Whether a file can be written, so that this is known before anything is.
+///
+/// # Errors
+/// It is a link to nothing, or nobody may write it.
+pub fn writable(place: &Place) -> Result<()> {
+    let Place::File(path) = place else { return Ok(()) };
+    let target = resolve(path)?;
+    let is_closed = target.metadata().is_ok_and(|meta| meta.permissions().readonly());
+    if is_closed {
+        return Err(Error::refused(format!("{} is read-only; it was left alone", path.display())));
+    }
+    Ok(())
+}
+
 /// The edit as a unified diff.
 pub fn diff(edit: &Edit) -> String {
     let name = edit.place.to_string();

@@ -89,6 +89,7 @@ impl Http {
             None => request,
         };
         let started = Instant::now();
+        crate::fault::point("model request");
         let failed = |error: &reqwest::Error| failure(error, provider, started.elapsed());
         let response = request.timeout(limit).send().map_err(|error| failed(&error))?;
         let status = response.status().as_u16();
@@ -103,6 +104,7 @@ impl Http {
                 Failure::Broken(error.to_string())
             }
         })?;
+        crate::fault::point("model answered");
         Ok(HttpReply {
             status,
             retry_after,

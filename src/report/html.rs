@@ -102,10 +102,17 @@ fn steps(report: &Report, out: &mut String) {
         if of_phase.is_empty() {
             continue;
         }
+        // Vectors follow their entries by themselves; there is nothing to read or to choose.
+        let (vectors, of_phase): (Vec<_>, Vec<_>) =
+            of_phase.into_iter().partition(|step| step.step == "embed");
         let open = if of_phase.len() > 60 { "" } else { " open" };
+        let and = match vectors.len() {
+            0 => String::new(),
+            count => format!(" and {count} vectors"),
+        };
         let _ = writeln!(
             out,
-            "<details{open}><summary><h2>{phase}</h2> {} steps</summary><ol class=\"steps\">",
+            "<details{open}><summary><h2>{phase}</h2> {} steps{and}</summary><ol class=\"steps\">",
             of_phase.len()
         );
         for step in of_phase {
@@ -127,6 +134,15 @@ fn step_item(report: &Report, step: &StepLine, out: &mut String) {
     );
     if !step.reason.is_empty() {
         let _ = write!(out, "<p class=\"why\">{}</p>", escape(&step.reason));
+    }
+    if !step.sources.is_empty() {
+        let count = step.sources.len();
+        let _ =
+            write!(out, "<details class=\"why\"><summary>made from {count} entries</summary><ul>");
+        for source in &step.sources {
+            let _ = write!(out, "<li>{}</li>", escape(source));
+        }
+        out.push_str("</ul></details>");
     }
     out.push_str("</li>\n");
 }
@@ -175,7 +191,8 @@ fn file_diff(report: &Report, file: &FileChange, out: &mut String) {
             Some(b'@') => "hunk",
             _ => "same",
         };
-        let _ = writeln!(out, "<span class=\"{class}\">{}</span>", escape(line));
+        // Each is a block of its own: a line feed between them would show as an empty line.
+        let _ = write!(out, "<span class=\"{class}\">{}</span>", escape(line));
     }
     out.push_str("</pre></article>\n");
 }

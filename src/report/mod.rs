@@ -21,13 +21,16 @@ pub use html::render as render_html;
 pub use markdown::render as render_markdown;
 pub use paint::paint;
 pub use picture::Picture;
-pub use terminal::{escape_terminal, one_line};
+pub use terminal::{
+    COLUMNS, broken, escape_json, escape_terminal, fold, fold_diff, one_line, width,
+};
 pub use text::render;
 
 use crate::clock::format_time;
+use crate::config::Settings;
 use crate::error::Result;
 use crate::store;
-use crate::tick::{Context, Level, Mode, Note};
+use crate::tick::{Context, Level, Mode, Note, Similarities};
 use lifecycle_phases::{EntryId, Phase, PlannedStep, Step};
 use rusqlite::Connection;
 use serde::Serialize;
@@ -41,7 +44,7 @@ pub struct Report {
     pub tick: Option<i64>,
     /// Whether nothing was written.
     pub dry_run: bool,
-    /// The tick's time, UTC.
+    /// When the tick began, UTC.
     pub time: String,
     /// What started it.
     pub trigger: String,
@@ -80,6 +83,12 @@ pub struct StepLine {
     pub file: Option<String>,
     /// What it does, in words.
     pub summary: String,
+    /// The texts of the two entries, if it is a link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub between: Option<[String; 2]>,
+    /// The texts a proven entry is made from, if it is a merge.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
     /// Why.
     pub reason: String,
     /// `done`, `refused`, `undone`; a dry run's are `planned`.
@@ -113,7 +122,7 @@ impl Report {
         Ok(Self {
             tick: if dry_run { None } else { ctx.tick },
             dry_run,
-            time: format_time(ctx.now()),
+            time: format_time(began(ctx)?),
             trigger: ctx.trigger.to_string(),
             phases: ctx.phases.clone(),
             counts: count(&ctx.performed),
@@ -121,11 +130,7 @@ impl Report {
             files,
             notes: gravest_first(ctx.notes.clone()),
             calls: ctx.tick.map_or(Ok(Vec::new()), |id| calls::calls_of(reader, id))?,
-            picture: Some(Picture::of(
-                reader,
-                &ctx.performed,
-                ctx.settings.connect.link_similarity,
-            )?),
+            picture: Some(Picture::of(reader, &ctx.performed, ctx.settings, ctx.nearest.clone())?),
         })
     }
 
@@ -172,12 +177,13 @@ impl Report {
         })
     }
 
-    /// Adds what the HTML form draws; `line` is the link line.
-    pub fn with_picture(mut self, connection: &Connection, line: f32) -> Result<Self> {
+    /// Adds what the HTML form draws.
+    pub fn with_picture(mut self, connection: &Connection, settings: &Settings) -> Result<Self> {
         if let Some(id) = self.tick {
             let steps: Vec<PlannedStep> =
                 store::steps_of(connection, id)?.into_iter().map(|record| record.planned).collect();
-            self.picture = Some(Picture::of(connection, &steps, line)?);
+            let nearest = Similarities::from_text(&store::nearest_of(connection, id)?);
+            self.picture = Some(Picture::of(connection, &steps, settings, nearest)?);
         }
         Ok(self)
     }
@@ -186,6 +192,14 @@ impl Report {
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty() && self.notes.is_empty()
     }
+}
+
+/// The time by which every list names this tick.
+fn began(ctx: &Context<'_>) -> Result<i64> {
+    Ok(match ctx.tick {
+        Some(id) if ctx.mode == Mode::Live => store::tick(ctx.store.reader(), id)?.started,
+        _ => ctx.now(),
+    })
 }
 
 fn gravest_first(mut notes: Vec<Note>) -> Vec<Note> {
@@ -242,11 +256,31 @@ fn lines<'a>(
                     _ => None,
                 },
                 summary: summary(connection, &planned.step)?,
+                between: between(connection, &planned.step)?,
+                sources: sources(connection, &planned.step)?,
                 reason: planned.reason.clone(),
                 status: status.to_string(),
             })
         })
         .collect()
+}
+
+fn between(connection: &Connection, step: &Step) -> Result<Option<[String; 2]>> {
+    Ok(match step {
+        Step::Link { link } | Step::Unlink { link } => {
+            Some([text_of(connection, &link.a)?, text_of(connection, &link.b)?])
+        }
+        _ => None,
+    })
+}
+
+fn sources(connection: &Connection, step: &Step) -> Result<Vec<String>> {
+    match step {
+        Step::Merge { sources, .. } => {
+            sources.iter().map(|source| text_of(connection, &source.entry)).collect()
+        }
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// What a step does, in words; the texts of entries are looked up.

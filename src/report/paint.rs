@@ -9,7 +9,7 @@ pub fn paint(text: &str) -> String {
         .map(|line| {
             if line.starts_with("--- ") {
                 in_diff = true;
-            } else if line.trim().is_empty() {
+            } else if line == "\n" {
                 in_diff = false;
             }
             match style(line, in_diff) {
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn only_colour_is_added() {
-        let text = "tick 1\n! route failed: x\n    1  expire  y\n         why\n\n--- a\n+++ a\n@@ -1 +1 @@\n-old\n+new\n";
+        let text = "tick 1\n! route failed: x\n    1  expire  y\n         why\n\n--- a\n+++ a\n@@ -1 +1 @@\n-old\n \n+new\n";
         let painted = paint(text);
         assert!(painted.contains("\u{1b}[32m+new\u{1b}[0m\n"), "{painted:?}");
         assert_eq!(anstream::adapter::strip_str(&painted).to_string(), text);

@@ -1,9 +1,11 @@
-//! What a tick looks like: the entries it touched with their links, how similar the pairs are, and
+//! What a tick looks like: the entries it touched with their links, how near each new one was, and
 //! which entries are next to be judged by ageing. Bounded, so that a report of a large store stays
 //! a page.
 
 use super::layout::{self, Point};
+use crate::config::Settings;
 use crate::error::Result;
+use crate::tick::Similarities;
 use lifecycle_phases::{EntryId, PlannedStep, Step};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,8 +14,6 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_NODES: usize = 240;
 /// Entries of the forecast shown at most.
 const MAX_FORECAST: usize = 25;
-/// Width of a bar of the histogram.
-const BIN: f32 = 0.02;
 
 /// What a report draws.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,10 +22,12 @@ pub struct Picture {
     pub nodes: Vec<Node>,
     /// Their links.
     pub edges: Vec<Edge>,
-    /// Bars: lower end of the similarity, number of links.
-    pub histogram: Vec<(f32, usize)>,
+    /// How near the new entries are to what was there.
+    pub nearest: Similarities,
     /// The link line.
     pub line: f32,
+    /// Newer entries after which an isolated one is looked at.
+    pub newer_entries: u64,
     /// Who is next to be judged, the nearest first.
     pub forecast: Vec<Forecast>,
     /// Entries that did not fit.
@@ -78,8 +80,13 @@ pub struct Forecast {
 }
 
 impl Picture {
-    /// The picture of `steps` on a store that holds their outcome. `line` is the link line.
-    pub fn of(connection: &Connection, steps: &[PlannedStep], line: f32) -> Result<Self> {
+    /// The picture of `steps` on a store that holds their outcome.
+    pub fn of(
+        connection: &Connection,
+        steps: &[PlannedStep],
+        settings: &Settings,
+        nearest: Similarities,
+    ) -> Result<Self> {
         let fresh = new_links(steps);
         let touched = touched(steps);
         let links = links_of(connection, &touched)?;
@@ -98,12 +105,13 @@ impl Picture {
         edges.extend(merges(&nodes, steps));
         place(&mut nodes, &edges);
         Ok(Self {
-            histogram: histogram(connection)?,
+            nearest,
             forecast: forecast(connection)?,
             left_out: ids.len().saturating_sub(MAX_NODES),
             nodes,
             edges,
-            line,
+            line: settings.connect.link_similarity,
+            newer_entries: settings.age.newer_entries,
         })
     }
 }
@@ -237,20 +245,6 @@ fn place(nodes: &mut [Node], edges: &[Edge]) {
     for (node, at) in nodes.iter_mut().zip(places) {
         node.at = at;
     }
-}
-
-fn histogram(connection: &Connection) -> Result<Vec<(f32, usize)>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT CAST(similarity / ?1 AS INTEGER) AS bin, count(*) FROM link GROUP BY bin ORDER BY bin",
-    )?;
-    let rows = statement.query_map([f64::from(BIN) + 1e-9], |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
-    })?;
-    rows.map(|row| {
-        let (bin, count) = row?;
-        Ok((bin as f32 * BIN, usize::try_from(count).unwrap_or_default()))
-    })
-    .collect()
 }
 
 /// The isolated entries with the most newer ones after them.

@@ -1,12 +1,12 @@
 //! The report for people: warnings first, then the five phases, the steps, the files. At most 80
-//! columns, diffs excepted.
+//! columns; of a file's change, `--format markdown` and `--json` have the lines unbroken.
 
-use super::{Report, StepLine, escape_terminal, level_word, one_line};
+use super::{
+    COLUMNS, Report, StepLine, broken, escape_terminal, fold_diff, level_word, one_line, width,
+};
+use crate::clock;
 use crate::tick::Level;
 use lifecycle_phases::Phase;
-
-/// Columns of the text report.
-const WIDTH: usize = 80;
 
 /// Links shown one by one; a report with more says how many it leaves to `--json`.
 const LINKS_SHOWN: usize = 12;
@@ -58,7 +58,7 @@ pub fn title(report: &Report) -> String {
         (Some(id), _) => format!("tick {id} ({})", report.trigger),
         (None, _) => report.trigger.clone(),
     };
-    format!("{name} · {}", report.time)
+    format!("{name} · {}", clock::shown_text(&report.time))
 }
 
 fn notes(report: &Report, out: &mut String) {
@@ -109,43 +109,56 @@ fn step_line(step: &StepLine, out: &mut String) {
         _ => "",
     };
     let head = format!("{:>5}  {}{mark}  ", step.n, step.step);
-    if matches!(step.step, "merge" | "route") {
+    let room = COLUMNS.saturating_sub(width(&head));
+    if let Some(ends) = &step.between {
+        out.push_str(&format!("{head}{}\n", link_line(&step.summary, ends, room)));
+    } else if matches!(step.step, "merge" | "route") {
         wrap(&head, &step.summary, out);
     } else {
-        let room = WIDTH.saturating_sub(head.chars().count());
         out.push_str(&format!("{head}{}\n", one_line(&step.summary, room)));
     }
     if !step.reason.is_empty() && step.step != "link" {
-        out.push_str(&format!("         {}\n", one_line(&step.reason, WIDTH - 9)));
+        out.push_str(&format!("         {}\n", one_line(&step.reason, COLUMNS - 9)));
     }
+}
+
+/// The similarity, both texts and how they differ, each text with half of the room.
+fn link_line(summary: &str, [a, b]: &[String; 2], room: usize) -> String {
+    let similarity = summary.split("  ").next().unwrap_or_default();
+    let differs = match summary.rfind("  [differs: ") {
+        Some(at) if summary.ends_with(']') => &summary[at..],
+        _ => "",
+    };
+    let half = room.saturating_sub(width(similarity) + width(differs) + 7) / 2;
+    format!("{similarity}  {}  ~  {}{differs}", one_line(a, half), one_line(b, half))
 }
 
 /// Appends `head` and `text`, broken at spaces and indented under the head.
 fn wrap(head: &str, text: &str, out: &mut String) {
-    let indent = " ".repeat(head.chars().count().min(9));
-    let mut line = head.to_string();
-    let mut fresh = true;
-    for word in escape_terminal(text).split_whitespace() {
-        let too_long = line.chars().count() + word.chars().count() + 1 > WIDTH;
-        if too_long && !fresh {
-            out.push_str(line.trim_end());
-            out.push('\n');
-            line.clone_from(&indent);
-        }
-        line.push_str(word);
-        line.push(' ');
-        fresh = false;
-    }
-    out.push_str(line.trim_end());
+    let under = " ".repeat(width(head).min(9));
+    let text = escape_terminal(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    out.push_str(broken(head, &under, &text).trim_end());
     out.push('\n');
 }
 
 fn files(report: &Report, out: &mut String) {
     for file in &report.files {
         out.push('\n');
-        out.push_str(&escape_terminal(&file.diff));
-        if !file.diff.ends_with('\n') {
-            out.push('\n');
-        }
+        out.push_str(&fold_diff(&escape_terminal(&file.diff)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_shows_both_ends() {
+        let ends = ["the first text, ".repeat(9), "港口的第二个文本".repeat(9)];
+        let summary = format!("0.81  {}  ~  {}  [differs: number]", ends[0], ends[1]);
+        let line = link_line(&summary, &ends, 66);
+        assert!(line.starts_with("0.81  the first text"), "{line}");
+        assert!(line.contains("…  ~  港口的第二个"), "{line}");
+        assert!(line.ends_with("  [differs: number]") && width(&line) <= 66, "{line}");
     }
 }

@@ -1,7 +1,7 @@
 //! The review as questions and answers, line by line, for any terminal and for a screen reader.
 
 use super::{Choice, Decision, Review};
-use crate::report::{escape_terminal, one_line};
+use crate::report::{escape_terminal, fold, fold_diff, one_line};
 use std::io::{BufRead, Result, Write};
 
 const KEYS: &str =
@@ -22,15 +22,16 @@ pub fn ask(review: &mut Review, input: &mut impl BufRead, out: &mut impl Write) 
             "y" | "" => review.decide(Decision::Choose(Choice::Accept)),
             "n" => review.decide(Decision::Choose(Choice::Reject)),
             "p" if review.can_protect() => review.decide(Decision::Choose(Choice::Protect)),
-            "e" if review.written_line().is_some() => {
-                write!(out, "new line: ")?;
+            "e" if review.written_text().is_some() => {
+                write!(out, "new text, on one line: ")?;
                 out.flush()?;
                 let Some(text) = line(input)? else { return Ok(false) };
                 review.decide(Decision::Rewrite(text));
                 review.decide(Decision::Move(1));
             }
             "d" => {
-                writeln!(out, "{}", escape_terminal(review.diff().unwrap_or("no file changes")))?;
+                let diff = escape_terminal(review.diff().unwrap_or("no file changes"));
+                writeln!(out, "{}", fold_diff(&diff))?;
                 continue;
             }
             "a" => break,
@@ -60,9 +61,12 @@ fn show(review: &Review, n: usize, out: &mut impl Write) -> Result<()> {
         step.phase,
         step.step
     )?;
-    writeln!(out, "  {}", one_line(&step.summary, 400))?;
+    writeln!(out, "{}", fold(&format!("  {}", one_line(&step.summary, 400))))?;
+    for source in &step.sources {
+        writeln!(out, "{}", fold(&format!("  made from:  {}", one_line(source, 200))))?;
+    }
     if !step.reason.is_empty() {
-        writeln!(out, "  why: {}", one_line(&step.reason, 400))?;
+        writeln!(out, "{}", fold(&format!("  why:  {}", one_line(&step.reason, 400))))?;
     }
     write!(out, "> ")?;
     out.flush()

@@ -5,11 +5,13 @@
 //! of `apply --interactive` are two faces of it.
 
 pub mod ask;
+pub mod editor;
 pub mod screen;
 pub mod terminal;
 
 use crate::report::{Report, StepLine};
-use lifecycle_phases::{EntryId, Plan, Step};
+use crate::targets::{item_line, value_line};
+use lifecycle_phases::{ContentHash, EntryId, Plan, PlannedStep, Step};
 
 /// What becomes of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +31,7 @@ pub enum Decision {
     Choose(Choice),
     /// On every step.
     ChooseAll(Choice),
-    /// The line to be written reads like this instead (routes only).
+    /// The text to be written reads like this instead: the line of a route, the text of a merge.
     Rewrite(String),
     /// The cursor moves by that many steps.
     Move(isize),
@@ -42,6 +44,7 @@ pub struct Review {
     /// The steps that can be decided on: vectors follow their entries by themselves.
     items: Vec<Item>,
     at: usize,
+    rewritten: Vec<usize>,
 }
 
 /// One step with what was decided.
@@ -55,8 +58,10 @@ pub struct Item {
 /// What is to be done.
 #[derive(Debug, PartialEq)]
 pub struct Outcome {
-    /// The plan, with rewritten lines.
+    /// The plan, with rewritten texts. A rewritten merge has no vector yet.
     pub plan: Plan,
+    /// Numbers of the steps whose text was rewritten.
+    pub rewritten: Vec<usize>,
     /// Numbers of the steps that are left out.
     pub skip: Vec<usize>,
     /// Entries that are protected.
@@ -73,7 +78,7 @@ impl Review {
             .filter(decidable)
             .map(|line| Item { line: line.clone(), choice: Choice::Accept })
             .collect();
-        Self { plan, report, items, at: 0 }
+        Self { plan, report, items, at: 0, rewritten: Vec::new() }
     }
 
     /// The steps to decide on.
@@ -98,12 +103,14 @@ impl Review {
         Some(&change.diff)
     }
 
-    /// The line that the current step writes, where it writes one.
-    pub fn written_line(&self) -> Option<&str> {
+    /// The text that the current step writes, where it writes one, and whether it may have more
+    /// than one line.
+    pub fn written_text(&self) -> Option<(&str, bool)> {
         let n = self.current()?.line.n;
         let planned = self.plan.steps.iter().find(|planned| planned.n == n)?;
         match &planned.step {
-            Step::Route { route, .. } => Some(&route.line),
+            Step::Route { route, .. } => Some((&route.line, false)),
+            Step::Merge { proven, .. } => Some((&proven.text, true)),
             _ => None,
         }
     }
@@ -139,17 +146,71 @@ impl Review {
     }
 
     fn rewrite(&mut self, text: &str) {
-        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let Some(n) = self.current().map(|item| item.line.n).filter(|_| !line.is_empty()) else {
+        let Some(n) = self.current().map(|item| item.line.n) else { return };
+        let planned = self.plan.steps.iter_mut().find(|planned| planned.n == n);
+        let text = match planned.map(|planned| &mut planned.step) {
+            Some(Step::Route { route, .. }) => {
+                let line = value_line(text);
+                if line.is_empty() {
+                    return;
+                }
+                route.line.clone_from(&line);
+                line
+            }
+            Some(Step::Merge { .. }) if !text.trim().is_empty() => {
+                self.rewrite_merge(n, text.trim());
+                text.trim().to_string()
+            }
+            _ => return,
+        };
+        self.note_rewritten(n, &text);
+        if let Some(item) = self.items.get_mut(self.at) {
+            item.choice = Choice::Accept;
+        }
+    }
+
+    /// A merge with other words is still the same entry, but what was computed from its words is
+    /// not: its vector is made anew before it is applied, its links by the next tick. A line that
+    /// was going to be its text follows it.
+    fn rewrite_merge(&mut self, n: usize, text: &str) {
+        let merge = self.plan.steps.iter_mut().find(|planned| planned.n == n);
+        let Some(PlannedStep { step: Step::Merge { proven, vector, .. }, .. }) = merge else {
             return;
         };
-        let planned = self.plan.steps.iter_mut().find(|planned| planned.n == n);
-        if let Some(Step::Route { route, .. }) = planned.map(|planned| &mut planned.step) {
-            route.line.clone_from(&line);
-            if let Some(item) = self.items.get_mut(self.at) {
-                item.line.summary = format!("{} (your words)", line);
-                item.choice = Choice::Accept;
+        let (id, old) = (proven.id.clone(), std::mem::replace(&mut proven.text, text.to_string()));
+        proven.content_hash = ContentHash::of(text);
+        vector.clear();
+        let stale: Vec<usize> = self
+            .plan
+            .steps
+            .iter()
+            .filter(|planned| is_computed_from(&planned.step, &id))
+            .map(|planned| planned.n)
+            .collect();
+        self.plan.steps.retain(|planned| !stale.contains(&planned.n));
+        self.items.retain(|item| !stale.contains(&item.line.n));
+        self.at = self.items.iter().position(|item| item.line.n == n).unwrap_or(self.at);
+        let mut followed = Vec::new();
+        for planned in &mut self.plan.steps {
+            let Step::Route { route, .. } = &mut planned.step else { continue };
+            let as_written =
+                [item_line, value_line].into_iter().find(|form| form(&old) == route.line);
+            if let Some(form) = as_written.filter(|_| route.entry == id) {
+                route.line = form(text);
+                followed.push((planned.n, route.line.clone()));
             }
+        }
+        for (n, line) in followed {
+            self.note_rewritten(n, &line);
+        }
+    }
+
+    fn note_rewritten(&mut self, n: usize, text: &str) {
+        if !self.rewritten.contains(&n) {
+            self.rewritten.push(n);
+        }
+        if let Some(item) = self.items.iter_mut().find(|item| item.line.n == n) {
+            item.line.summary = format!("{text} (your words)");
         }
     }
 
@@ -175,7 +236,16 @@ impl Review {
             .collect();
         protect.sort();
         protect.dedup();
-        Outcome { plan: self.plan, skip, protect }
+        Outcome { plan: self.plan, rewritten: self.rewritten, skip, protect }
+    }
+}
+
+/// Whether a step holds what was computed from the words of `entry`.
+fn is_computed_from(step: &Step, entry: &EntryId) -> bool {
+    match step {
+        Step::Embed { entry: of, .. } => of == entry,
+        Step::Link { link } => link.a == *entry || link.b == *entry,
+        _ => false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! How the review looks: the steps on the left, the current one with its diff on the right.
 
+use super::editor::Editor;
 use super::{Choice, Review};
 use crate::report::{escape_terminal, one_line};
 use ratatui::Frame;
@@ -12,8 +13,8 @@ use ratatui::widgets::{Block, List, ListItem, ListState, Paragraph, Wrap};
 pub enum Prompt<'a> {
     /// Nothing: it shows the keys.
     Keys,
-    /// The new words of a line.
-    Edit(&'a str),
+    /// The new words of a line or a merge.
+    Edit(&'a Editor),
     /// Whether to apply.
     Confirm,
 }
@@ -27,12 +28,12 @@ pub fn draw(frame: &mut Frame<'_>, review: &Review, prompt: &Prompt<'_>) {
             Layout::horizontal([Constraint::Percentage(42), Constraint::Percentage(58)])
                 .areas(body);
         list(frame, review, left);
-        detail(frame, review, right);
+        main(frame, review, prompt, right);
     } else {
         let [top, below] =
             Layout::vertical([Constraint::Percentage(40), Constraint::Percentage(60)]).areas(body);
         list(frame, review, top);
-        detail(frame, review, below);
+        main(frame, review, prompt, below);
     }
     footer(frame, review, prompt, foot);
 }
@@ -66,16 +67,38 @@ fn list(frame: &mut Frame<'_>, review: &Review, area: Rect) {
     frame.render_stateful_widget(list, area, &mut state);
 }
 
+/// The current step, or its text while it is edited.
+fn main(frame: &mut Frame<'_>, review: &Review, prompt: &Prompt<'_>, area: Rect) {
+    match prompt {
+        Prompt::Edit(editor) => edit(frame, editor, area),
+        _ => detail(frame, review, area),
+    }
+}
+
+fn edit(frame: &mut Frame<'_>, editor: &Editor, area: Rect) {
+    let (before, after) = editor.halves();
+    let text = format!("{}▏{}", escape_terminal(before), escape_terminal(after));
+    let lines: Vec<Line<'_>> = text.split('\n').map(|line| Line::from(line.to_string())).collect();
+    let block = Block::bordered().title(" new words ").border_style(Style::new().fg(Color::Yellow));
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), area);
+}
+
 fn detail(frame: &mut Frame<'_>, review: &Review, area: Rect) {
     let Some(item) = review.current() else {
         frame.render_widget(Paragraph::new("nothing to decide").block(Block::bordered()), area);
         return;
     };
     let step = &item.line;
-    let mut lines = vec![Line::from(escape_terminal(&step.summary)), Line::default()];
+    let mut lines: Vec<Line<'_>> =
+        escape_terminal(&step.summary).lines().map(|line| Line::from(line.to_string())).collect();
+    lines.push(Line::default());
     if !step.reason.is_empty() {
         lines.push(Line::from(format!("why: {}", escape_terminal(&step.reason))));
         lines.push(Line::default());
+    }
+    for source in &step.sources {
+        let text = format!("from: {}", one_line(source, 400));
+        lines.push(Line::from(text).style(Style::new().fg(Color::Cyan)));
     }
     for line in review.diff().unwrap_or_default().lines() {
         let colour = match line.as_bytes().first() {
@@ -93,8 +116,11 @@ fn detail(frame: &mut Frame<'_>, review: &Review, area: Rect) {
 fn footer(frame: &mut Frame<'_>, review: &Review, prompt: &Prompt<'_>, area: Rect) {
     let (accepted, all) = review.accepted();
     let text = match prompt {
-        Prompt::Keys => "j/k move  y accept  n reject  p protect  e edit line  A/N all\nEnter apply  q quit, nothing is applied".to_string(),
-        Prompt::Edit(text) => format!("new line (Enter takes it, Esc does not):\n{text}▏"),
+        Prompt::Keys => "j/k move  y accept  n reject  p protect  e edit  A/N all\nEnter apply  q quit, nothing is applied".to_string(),
+        Prompt::Edit(editor) => {
+            let lines = if editor.has_lines() { "  Alt+Enter new line" } else { "" };
+            format!("Enter takes the words{lines}  Ctrl+U clears\nEsc leaves them as they were")
+        }
         Prompt::Confirm => format!("apply {accepted} of {all} steps? y/n"),
     };
     frame.render_widget(Paragraph::new(text), area);

@@ -1,8 +1,11 @@
 //! The loop between keys and the review.
 
+use super::editor::{Edited, Editor};
 use super::screen::{Prompt, draw};
 use super::{Choice, Decision, Review};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use ratatui::crossterm::execute;
 
 /// What a key is typed into.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -10,8 +13,8 @@ pub enum Mode {
     /// The list of steps.
     #[default]
     List,
-    /// The new words of a line.
-    Edit(String),
+    /// The new words of a line or a merge.
+    Edit(Editor),
     /// The question whether to apply.
     Confirm,
 }
@@ -33,7 +36,10 @@ pub enum Next {
 /// The terminal failed; it is restored before.
 pub fn run(review: &mut Review) -> std::io::Result<bool> {
     let mut terminal = ratatui::try_init()?;
+    // So that a line feed in what is pasted does not act as the key Enter.
+    let _ = execute!(std::io::stdout(), EnableBracketedPaste);
     let result = turn(review, &mut terminal);
+    let _ = execute!(std::io::stdout(), DisableBracketedPaste);
     ratatui::restore();
     result
 }
@@ -42,7 +48,16 @@ fn turn(review: &mut Review, terminal: &mut ratatui::DefaultTerminal) -> std::io
     let mut mode = Mode::default();
     loop {
         terminal.draw(|frame| draw(frame, review, &prompt(&mode)))?;
-        let Event::Key(key) = event::read()? else { continue };
+        let key = match event::read()? {
+            Event::Key(key) => key,
+            Event::Paste(text) => {
+                if let Mode::Edit(editor) = &mut mode {
+                    editor.insert(&text);
+                }
+                continue;
+            }
+            _ => continue,
+        };
         if key.kind == KeyEventKind::Release {
             continue;
         }
@@ -57,7 +72,7 @@ fn turn(review: &mut Review, terminal: &mut ratatui::DefaultTerminal) -> std::io
 fn prompt(mode: &Mode) -> Prompt<'_> {
     match mode {
         Mode::List => Prompt::Keys,
-        Mode::Edit(text) => Prompt::Edit(text),
+        Mode::Edit(editor) => Prompt::Edit(editor),
         Mode::Confirm => Prompt::Confirm,
     }
 }
@@ -70,7 +85,7 @@ pub fn press(review: &mut Review, mode: &mut Mode, key: KeyEvent) -> Next {
     match mode {
         Mode::List => in_list(review, mode, key.code),
         Mode::Edit(_) => {
-            in_edit(review, mode, key.code);
+            in_edit(review, mode, key);
             Next::Stay
         }
         Mode::Confirm => {
@@ -89,8 +104,8 @@ fn in_list(review: &mut Review, mode: &mut Mode, key: KeyCode) -> Next {
         KeyCode::Char('q') | KeyCode::Esc => return Next::Quit,
         KeyCode::Enter => *mode = Mode::Confirm,
         KeyCode::Char('e') => {
-            if let Some(line) = review.written_line() {
-                *mode = Mode::Edit(line.to_string());
+            if let Some((text, lines)) = review.written_text() {
+                *mode = Mode::Edit(Editor::new(text, lines));
             }
         }
         other => {
@@ -119,17 +134,15 @@ fn decision(key: KeyCode) -> Option<Decision> {
     })
 }
 
-fn in_edit(review: &mut Review, mode: &mut Mode, key: KeyCode) {
-    let Mode::Edit(text) = mode else { return };
-    match key {
-        KeyCode::Char(ch) => text.push(ch),
-        KeyCode::Backspace => drop(text.pop()),
-        KeyCode::Enter => {
-            let words = std::mem::take(text);
+fn in_edit(review: &mut Review, mode: &mut Mode, key: KeyEvent) {
+    let Mode::Edit(editor) = mode else { return };
+    match editor.press(key) {
+        Edited::Goes => {}
+        Edited::Dropped => *mode = Mode::List,
+        Edited::Taken => {
+            let text = editor.text().to_string();
             *mode = Mode::List;
-            review.decide(Decision::Rewrite(words));
+            review.decide(Decision::Rewrite(text));
         }
-        KeyCode::Esc => *mode = Mode::List,
-        _ => {}
     }
 }

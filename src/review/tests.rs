@@ -22,6 +22,8 @@ fn line(n: usize, step: &'static str, entry: &str, file: Option<&str>) -> StepLi
         entry: Some(id(entry)),
         file: file.map(Into::into),
         summary: format!("summary of {n}"),
+        between: None,
+        sources: Vec::new(),
         reason: format!("reason of {n}"),
         status: "planned".into(),
     }
@@ -141,4 +143,73 @@ fn an_end_of_input_applies_nothing() {
     let mut review = review();
     let mut input: &[u8] = b"y\n";
     assert!(!ask::ask(&mut review, &mut input, &mut Vec::new()).unwrap());
+}
+
+/// A merge whose text becomes a line of a file, with what was computed from it.
+fn merging() -> Review {
+    let source = lifecycle_phases::Source::new(
+        lifecycle_phases::Channel::Tick,
+        lifecycle_phases::Actor::User,
+    );
+    let kind = lifecycle_phases::Kind::Insight;
+    let proven = lifecycle_phases::Entry::new("run `make`", kind, None, 0, source);
+    let (entry, mut plan) = (proven.id.clone(), review().plan);
+    let Step::Route { route, .. } = &mut plan.steps[2].step else { panic!("a route") };
+    route.entry = entry.clone();
+    let merge = Step::Merge {
+        cluster: String::new(),
+        proven: Box::new(proven),
+        sources: Vec::new(),
+        links: Vec::new(),
+        replaces: Vec::new(),
+        descriptor: "d".into(),
+        vector: vec![1.0],
+        calls: Vec::new(),
+    };
+    let embed = Step::Embed { entry, descriptor: "d".into(), vector: vec![1.0] };
+    plan.steps[0].step = merge;
+    plan.steps[1].step = embed;
+    let mut report = review().report;
+    report.steps[0].step = "merge";
+    report.steps[1].step = "embed";
+    report.steps[0].sources = vec!["make builds it all".into()];
+    Review::new(plan, report)
+}
+
+#[test]
+fn a_merge_in_other_words_takes_its_line_along_and_drops_its_vector() {
+    let mut review = merging();
+    let mut mode = Mode::default();
+    let typed = [KeyCode::Char('e'), KeyCode::Char('!'), KeyCode::Enter];
+    keys(&mut review, &mut mode, &typed);
+    assert_eq!(review.current().unwrap().line.summary, "run `make`! (your words)");
+    let outcome = review.outcome();
+    assert_eq!(outcome.rewritten, [3, 1]);
+    assert!(outcome.skip.is_empty());
+    assert_eq!(outcome.plan.steps.len(), 2, "the stale vector goes");
+    let Step::Merge { proven, vector, .. } = &outcome.plan.steps[0].step else { panic!() };
+    assert_eq!((proven.text.as_str(), vector.len()), ("run `make`!", 0));
+    assert_eq!(proven.content_hash, lifecycle_phases::ContentHash::of("run `make`!"));
+    let Step::Route { route, .. } = &outcome.plan.steps[1].step else { panic!() };
+    assert_eq!(route.line, "run `make`!");
+}
+
+#[test]
+fn the_editor_stands_where_the_step_stood() {
+    let mut review = merging();
+    let mut mode = Mode::default();
+    for (width, height) in [(100, 24), (44, 30)] {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        let mut show = |review: &Review, prompt: &screen::Prompt<'_>| {
+            terminal.draw(|frame| screen::draw(frame, review, prompt)).unwrap();
+            terminal.backend().to_string()
+        };
+        assert!(show(&review, &screen::Prompt::Keys).contains("from: make builds it all"));
+        keys(&mut review, &mut mode, &[KeyCode::Char('e')]);
+        let Mode::Edit(editor) = &mode else { panic!("editing") };
+        let shown = show(&review, &screen::Prompt::Edit(editor));
+        assert!(shown.contains("new words") && shown.contains("run `make`▏"), "{shown}");
+        keys(&mut review, &mut mode, &[KeyCode::Esc]);
+        assert_eq!(mode, Mode::List);
+    }
 }

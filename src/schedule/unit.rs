@@ -42,7 +42,7 @@ impl Unit {
             .filter_map(|name| Some(((*name).to_string(), std::env::var(name).ok()?)))
             .filter(|(_, value)| !value.is_empty())
             .collect();
-        let log = paths.log().join("schedule.log").display().to_string();
+        let log = paths.log().join(crate::log::OF_THE_JOB).display().to_string();
         Self { program, expression, environment, log }
     }
 

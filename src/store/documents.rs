@@ -245,6 +245,17 @@ pub fn chunks_lacking(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
+/// How many chunks lack a vector of `descriptor`.
+pub fn count_chunks_lacking(connection: &Connection, descriptor: &str) -> Result<usize> {
+    let count: i64 = connection
+        .prepare_cached(
+            "SELECT count(*) FROM chunk c WHERE NOT EXISTS (
+                 SELECT 1 FROM chunk_vector v WHERE v.chunk = c.seq AND v.descriptor = ?1)",
+        )?
+        .query_row([descriptor], |row| row.get(0))?;
+    Ok(usize::try_from(count).unwrap_or_default())
+}
+
 /// Stores the vector of a chunk, unless the chunk has gone in the meantime.
 pub fn put_chunk_vector(
     tx: &Transaction<'_>,

@@ -104,6 +104,17 @@ pub fn finish_tick(
     Ok(())
 }
 
+/// Keeps how near the new entries of a tick were to what was there; `bars` is JSON.
+pub fn keep_nearest(tx: &Transaction<'_>, id: i64, bars: &str) -> Result<()> {
+    tx.execute("UPDATE tick SET nearest = ?2 WHERE id = ?1", params![id, bars])?;
+    Ok(())
+}
+
+/// What [`keep_nearest`] kept of a tick.
+pub fn nearest_of(connection: &Connection, id: i64) -> Result<String> {
+    Ok(connection.query_row("SELECT nearest FROM tick WHERE id = ?1", [id], |row| row.get(0))?)
+}
+
 /// Records a step; vectors are left out, being derived.
 pub fn record_step(
     tx: &Transaction<'_>,

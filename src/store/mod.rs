@@ -14,8 +14,10 @@ mod entries;
 mod found;
 mod fts;
 mod journal;
+mod migrate;
 mod reindex;
 mod relations;
+pub mod repair;
 pub mod routes;
 
 pub mod links;
@@ -37,8 +39,8 @@ pub use descriptors::{
     placed_vectors, put_vector, some_lacking,
 };
 pub use documents::{
-    Document, NewChunk, Stored, chunks_lacking, delete_document, document, documents,
-    put_chunk_vector, put_document, recut_document,
+    Document, NewChunk, Stored, chunks_lacking, count_chunks_lacking, delete_document, document,
+    documents, put_chunk_vector, put_document, recut_document,
 };
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
@@ -49,8 +51,8 @@ pub use found::{
 };
 pub use fts::{Item, Scope, WordHit, index_words, rebuild_words, search_words};
 pub use journal::{
-    StepRecord, TickRecord, TickStatus, begin_tick, finish_tick, latest_undoable, record_step,
-    running_ticks, set_step_status, steps_of, tick, ticks,
+    StepRecord, TickRecord, TickStatus, begin_tick, finish_tick, keep_nearest, latest_undoable,
+    nearest_of, record_step, running_ticks, set_step_status, steps_of, tick, ticks,
 };
 pub use quality::{
     Generator, Latency, Quality, flat_prompts, generators, latency, quality, queue_wait,
@@ -65,18 +67,13 @@ use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
 use crate::fault;
 use crate::paths::{Paths, create_private};
+use migrate::Schema;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
-use rusqlite_migration::{M, Migrations};
-use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Ordered, additive, never edited once released.
-const SCHEMA: &[M<'static>] = &[M::up(include_str!("../../migrations/0001_init.sql"))];
-const MIGRATIONS: Migrations<'static> = Migrations::from_slice(SCHEMA);
-
-/// The schema version this build writes.
-const SCHEMA_VERSION: i64 = 1;
+/// Copies from before a migration that are kept where no settings are at hand.
+const KEPT_BACKUPS: usize = 3;
 
 /// Copies up to this size are held in memory, larger ones in a temporary file (bytes).
 const SCRATCH_IN_MEMORY: u64 = 256 << 20;
@@ -96,16 +93,23 @@ impl Store {
     /// Opens the user's database, creating and migrating it as needed.
     pub fn open(paths: &Paths, settings: &Settings) -> Result<Self> {
         create_private(&paths.data)?;
-        Self::open_file(&paths.database(), Duration::from_millis(settings.store.busy_timeout_ms))
+        let timeout = Duration::from_millis(settings.store.busy_timeout_ms);
+        Self::open_keeping(&paths.database(), timeout, settings.store.backups)
     }
 
     /// Opens the database file at `path`; `timeout` bounds the wait for another writer.
     pub fn open_file(path: &Path, timeout: Duration) -> Result<Self> {
-        let connection = Self::connect(path, timeout).map_err(|error| name_file(error, path))?;
+        Self::open_keeping(path, timeout, KEPT_BACKUPS)
+    }
+
+    fn open_keeping(path: &Path, timeout: Duration, backups: usize) -> Result<Self> {
+        let connection =
+            Self::connect(path, timeout, backups).map_err(|error| name_file(error, path))?;
         Ok(Self { connection, path: path.to_path_buf(), _scratch: None })
     }
 
-    fn connect(path: &Path, timeout: Duration) -> Result<Connection> {
+    fn connect(path: &Path, timeout: Duration, backups: usize) -> Result<Connection> {
+        migrate::refuse_emptied(path)?;
         create_owner_only(path)?;
         let mut connection = Connection::open_with_flags(
             path,
@@ -114,7 +118,7 @@ impl Store {
         connection.busy_timeout(timeout)?;
         connection.pragma_update(None, "foreign_keys", true)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
-        migrate(&mut connection, path)?;
+        Schema::current().migrate(&mut connection, path, backups)?;
         Ok(connection)
     }
 
@@ -122,9 +126,7 @@ impl Store {
     pub fn in_memory() -> Result<Self> {
         let mut connection = Connection::open_in_memory()?;
         connection.pragma_update(None, "foreign_keys", true)?;
-        MIGRATIONS
-            .to_latest(&mut connection)
-            .map_err(|error| Error::new(ExitCode::Store, format!("migration failed: {error}")))?;
+        Schema::current().fill(&mut connection)?;
         Ok(Self { connection, path: PathBuf::from(":memory:"), _scratch: None })
     }
 
@@ -173,9 +175,9 @@ impl Store {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = work(&transaction)?;
-        fault::point("before commit");
+        fault::effect("commit", &[&self.path]).map_err(|error| commit_failed(&error))?;
         transaction.commit()?;
-        fault::point("after commit");
+        fault::point("committed");
         Ok(value)
     }
 
@@ -193,46 +195,29 @@ impl Store {
     }
 }
 
-fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
-    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    if version == SCHEMA_VERSION {
-        return Ok(());
-    }
-    if version > SCHEMA_VERSION {
-        return Err(Error::new(
-            ExitCode::Store,
-            format!("the store has schema {version}, this build knows {SCHEMA_VERSION}"),
-        )
-        .hint("use the newer version of lifecycle that wrote it"));
-    }
-    // Several processes may meet at a store that does not exist yet: one migrates, the others wait.
-    let _guard = migration_lock(path)?;
-    connection.pragma_update(None, "journal_mode", "wal")?;
-    MIGRATIONS
-        .to_latest(connection)
-        .map_err(|error| Error::new(ExitCode::Store, format!("migration failed: {error}")))
-}
-
-fn migration_lock(path: &Path) -> Result<File> {
-    let lock = path.with_extension("migrate.lock");
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&lock)
-        .map_err(|error| Error::io(&lock, &error))?;
-    file.lock().map_err(|error| Error::io(&lock, &error))?;
-    Ok(file)
-}
-
 fn create_owner_only(path: &Path) -> Result<()> {
-    let mut options = OpenOptions::new();
+    let mut options = crate::durable::private();
     options.create(true).truncate(false).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path).map(drop).map_err(|error| {
-        Error::new(ExitCode::Store, format!("cannot open the store {}: {error}", path.display()))
+        let text = format!("cannot open the store {}: {error}", path.display());
+        match error.kind() {
+            std::io::ErrorKind::PermissionDenied => Error::new(ExitCode::Store, text)
+                .hint("it belongs to another user; set LIFECYCLE_HOME to a folder of your own"),
+            std::io::ErrorKind::ReadOnlyFilesystem => Error::new(ExitCode::Store, text)
+                .hint("the file system is read-only; nothing was changed"),
+            _ => Error::new(ExitCode::Store, text),
+        }
     })
+}
+
+fn commit_failed(error: &std::io::Error) -> Error {
+    if error.kind() == std::io::ErrorKind::StorageFull {
+        return Error::new(ExitCode::Store, "the disk is full; nothing was changed");
+    }
+    Error::new(
+        ExitCode::Store,
+        format!("the store cannot be written: {error}; nothing was changed"),
+    )
 }
 
 fn name_file(mut error: Error, path: &Path) -> Error {

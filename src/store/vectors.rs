@@ -26,6 +26,20 @@ pub fn pending(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// How many entries are pending under `descriptor`.
+pub fn count_pending(connection: &Connection, descriptor: &str) -> Result<usize> {
+    let count: i64 = connection
+        .prepare_cached(
+            "SELECT count(*) FROM entry
+             WHERE state IN ('buffered', 'proven', 'routed')
+               AND (connected IS NULL OR connected < ?1 OR connected > ?1)
+               AND NOT EXISTS (SELECT 1 FROM embed_failure f
+                               WHERE f.descriptor = ?1 AND f.entry = entry.seq AND f.parked)",
+        )?
+        .query_row([descriptor], |row| row.get(0))?;
+    Ok(usize::try_from(count).unwrap_or_default())
+}
+
 /// The vector of an entry under `descriptor` and `true`, or that of another entry with the same
 /// text and `false`.
 pub fn known_vector(

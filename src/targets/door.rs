@@ -1,13 +1,14 @@
 //! The one door to users' files: read, write as a whole, remove.
 //!
-//! A write makes a temporary file beside the target, fills and syncs it, gives it the target's
-//! permissions and renames it over the target, then syncs the folder. Whatever fails leaves the old
-//! file whole and no temporary file behind. The caller passes the resolved path, so a symbolic link
-//! stays one. A hard link is broken, as with every write by rename.
+//! A write goes the way of [`crate::durable`] and keeps the target's permissions. Whatever fails
+//! leaves the old file whole and no temporary file behind. The caller passes the resolved path, so
+//! a symbolic link stays one; a link that came into that path since is an error. A hard link is
+//! broken, as with every write by rename.
 
-use crate::fault;
-use std::fs::{File, Permissions};
-use std::io::{self, Write};
+use crate::durable::{self, Folder};
+use std::ffi::OsStr;
+use std::fs::Permissions;
+use std::io;
 use std::path::Path;
 
 /// Files above this size are not read (bytes): Claude Code's own limit for an instruction file.
@@ -55,37 +56,24 @@ pub fn writable(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes `bytes` the content of `path` if it still has `before` (hash; `None`: no file).
+/// Makes `bytes` the content of the resolved `path` if it still has `before` (hash; `None`: no
+/// file).
 ///
 /// # Errors
 /// [`io::ErrorKind::AlreadyExists`] when the content is another one by now; else what writing gave.
+/// An error after the rename leaves the new content, of which is not known whether it lasts: read
+/// the file to tell.
 pub fn write(path: &Path, before: Option<&str>, bytes: &[u8]) -> io::Result<()> {
     writable(path)?;
-    let folder = path.parent().ok_or_else(|| io::Error::other("it has no folder"))?;
-    let mut file = fresh_file(path, folder)?;
-    file.write_all(bytes)?;
-    file.as_file().set_permissions(permissions(path)?)?;
-    file.as_file().sync_all()?;
-    expect(path, before)?;
-    fault::point("rename");
-    file.persist(path).map_err(|error| error.error)?;
-    fault::point("renamed");
-    sync_folder(folder)
-}
-
-/// The temporary file beside `path`. Its name follows from that of `path`, so that the one a killed
-/// run left is replaced by the run that picks up after it.
-fn fresh_file(path: &Path, folder: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let name = hash(path.file_name().unwrap_or_default().as_encoded_bytes());
-    let prefix = format!(".lifecycle-{}", &name[..12]);
-    match std::fs::remove_file(folder.join(format!("{prefix}.tmp"))) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => tempfile::Builder::new()
-            .prefix(&prefix)
-            .suffix(".tmp")
-            .rand_bytes(0)
-            .tempfile_in(folder),
-    }
+    let (folder, name) = durable::parts(path)?;
+    let folder = Folder::resolved(folder)?;
+    let mut draft = folder.draft(name)?;
+    draft.fill(bytes)?;
+    draft.permit(permissions(path)?)?;
+    draft.sync()?;
+    expect(&folder, name, before)?;
+    draft.place()?;
+    folder.sync()
 }
 
 /// Removes `path` if it still has `before`.
@@ -93,15 +81,26 @@ fn fresh_file(path: &Path, folder: &Path) -> io::Result<tempfile::NamedTempFile>
 /// # Errors
 /// As [`write()`].
 pub fn remove(path: &Path, before: &str) -> io::Result<()> {
-    expect(path, Some(before))?;
-    fault::point("remove");
-    std::fs::remove_file(path)?;
-    fault::point("removed");
-    path.parent().map_or(Ok(()), sync_folder)
+    let (folder, name) = durable::parts(path)?;
+    let folder = Folder::resolved(folder)?;
+    expect(&folder, name, Some(before))?;
+    folder.remove(name)
 }
 
-fn expect(path: &Path, before: Option<&str>) -> io::Result<()> {
-    let now = read(path)?.map(|bytes| hash(&bytes));
+/// Makes what was last done beside `path` last.
+///
+/// # Errors
+/// Whatever syncing gives.
+pub fn confirm(path: &Path) -> io::Result<()> {
+    Folder::open(durable::parts(path)?.0)?.sync()
+}
+
+fn expect(folder: &Folder, name: &OsStr, before: Option<&str>) -> io::Result<()> {
+    let path = folder.file(name);
+    if path.is_symlink() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is a symbolic link now"));
+    }
+    let now = read(&path)?.map(|bytes| hash(&bytes));
     if now.as_deref() == before {
         return Ok(());
     }
@@ -125,10 +124,6 @@ fn new_file_permissions(_path: &Path) -> io::Result<Permissions> {
 fn new_file_permissions(path: &Path) -> io::Result<Permissions> {
     let folder = path.parent().unwrap_or(path);
     tempfile::NamedTempFile::new_in(folder)?.as_file().metadata().map(|meta| meta.permissions())
-}
-
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use super::{Context, Level, Mode};
 use crate::capture::inbox::{self, Inbox, Note, Record, Waiting};
 use crate::capture::scan;
 use crate::error::Result;
+use crate::progress::Progress;
 use crate::redact::Counts;
 use crate::store::{self, Store, TickStatus, conversations};
 use lifecycle_phases::buffer::{self, Arrival, Outcome};
@@ -30,6 +31,7 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
     let intake = Intake::new(ctx)?;
     let mut redacted = Counts::default();
     let (sources, settling) = sources(ctx, &inbox.waiting)?;
+    let progress = Progress::of("reading conversations", sources.len());
     for source in &sources {
         match intake.read(ctx, source) {
             Ok(Taken::Missing) if source.may_still_appear(ctx) => {}
@@ -40,6 +42,7 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
             }
             Err(error) => ctx.fail(Phase::Buffer, error)?,
         }
+        progress.add(1);
     }
     intake.record_idle(ctx)?;
     if redacted.total() > 0 {

@@ -1,5 +1,6 @@
 //! What the glue of a phase works with, and the one door through which steps are performed.
 
+use super::Similarities;
 use super::notes::{Level, Note};
 use crate::clock::Clock;
 use crate::config::Settings;
@@ -50,6 +51,8 @@ pub struct Context<'a> {
     pub originals: BTreeMap<PathBuf, Option<Vec<u8>>>,
     /// What did not happen, and why.
     pub notes: Vec<Note>,
+    /// How near the new entries are to what was there.
+    pub nearest: Similarities,
     /// Every step performed so far, in order: the plan.
     pub performed: Vec<PlannedStep>,
     /// Opened at the first need; loads its model at the first text.
@@ -58,6 +61,12 @@ pub struct Context<'a> {
     next_n: usize,
     /// The exit code of the first failure that has one of its own.
     pub failure: Option<ExitCode>,
+    /// Ticks whose undo had been killed and was carried through at the start of this run.
+    pub carried: Vec<i64>,
+    /// Whether mass changes go through without a question: they were asked for by hand.
+    pub unbraked: bool,
+    /// Lines of ours that this run replaced or took out.
+    pub rewritten: usize,
     /// Number of the tick, once a first step or model call made it necessary.
     pub tick: Option<i64>,
 }
@@ -85,10 +94,14 @@ impl<'a> Context<'a> {
             overlay: BTreeMap::new(),
             originals: BTreeMap::new(),
             notes: Vec::new(),
+            nearest: Similarities::default(),
             performed: Vec::new(),
             embedder: OnceCell::new(),
             next_n: 1,
             failure: None,
+            carried: Vec::new(),
+            unbraked: true,
+            rewritten: 0,
             tick: None,
         }
     }
@@ -182,6 +195,18 @@ impl<'a> Context<'a> {
 }
 
 impl Context<'_> {
+    /// Goes on in tick `id`, which was killed; its numbers up to `last` are taken.
+    pub(super) fn reopen(&mut self, id: i64, last: usize) {
+        self.tick = Some(id);
+        self.next_n = last + 1;
+    }
+
+    /// Leaves a reopened tick, so that this run gets one of its own.
+    pub(super) fn leave(&mut self) {
+        (self.tick, self.undoes, self.next_n) = (None, None, 1);
+        self.performed.clear();
+    }
+
     /// Gives each step that has no number yet the next one.
     pub(super) fn number(&mut self, steps: &mut [PlannedStep]) {
         for step in steps {

@@ -66,6 +66,9 @@ fn group(steps: Vec<PlannedStep>) -> Vec<Group> {
 }
 
 fn perform_group(ctx: &mut Context<'_>, mut group: Group) -> Result<()> {
+    if let Err(why) = super::route::confined(ctx, &group.path, &group.steps)? {
+        return refuse(ctx, &group.steps, &group.path, &why);
+    }
     let before = match current(ctx, &group.path) {
         Ok(before) => before,
         Err(error) => return refuse(ctx, &group.steps, &group.path, &error.to_string()),
@@ -166,6 +169,12 @@ fn write(
     let id = begin(ctx, tick, &group, before.as_deref(), after.as_deref())?;
     match put(&group.path, before.as_deref(), after.as_deref()) {
         Ok(()) => close(ctx, group.steps, Some(id)),
+        Err(error) if door::read(&group.path).is_ok_and(|now| now == after) => {
+            // The write stays open: the next run looks which content has lasted.
+            let why = format!("it is written, but not known to last ({error}); the next run looks");
+            note_refusal(ctx, &group.path, &why);
+            Ok(())
+        }
         Err(error) => {
             let why = error.to_string();
             let steps: Vec<usize> = group.steps.iter().map(|step| step.n).collect();
@@ -251,7 +260,7 @@ pub fn resume(ctx: &mut Context<'_>) -> Result<()> {
     for open in routes::open_writes(ctx.store.reader())? {
         let path = PathBuf::from(&open.path);
         let outcome = match door::read(&path) {
-            Ok(now) if now == open.after => Ok(()),
+            Ok(now) if now == open.after => door::confirm(&path).map_err(|e| e.to_string()),
             Ok(now) if now == open.before => {
                 put(&path, open.before.as_deref(), open.after.as_deref()).map_err(|e| e.to_string())
             }
@@ -276,12 +285,16 @@ fn settle_open(
         .filter(|record| record.status == "intent" && path_of(&record.planned) == Some(&open.path))
         .collect();
     let now = ctx.now();
+    // The rows of an undo follow when it is carried through; they go the other way.
+    let settles = store::tick(ctx.store.reader(), open.tick)?.undoes.is_none();
     ctx.store.write(|tx| {
         for record in &intended {
             let planned = &record.planned;
             match (failed, &planned.step) {
                 (None, Step::Route { route, .. }) => {
-                    routes::settle(tx, route, now, &planned.reason)?;
+                    if settles {
+                        routes::settle(tx, route, now, &planned.reason)?;
+                    }
                     store::set_step_status(tx, open.tick, planned.n, "done", "")?;
                 }
                 (Some(why), _) => store::set_step_status(tx, open.tick, planned.n, "refused", why)?,
@@ -338,7 +351,8 @@ fn undo_write(
             return Ok(());
         }
     };
-    let (restored, undone) = if now == write.after {
+    let (restored, undone) = if now == write.after || now == write.before {
+        // With the old content an undo that was killed had come so far.
         (write.before.clone(), steps.to_vec())
     } else {
         without_our_lines(ctx, &path, now.as_deref(), steps)
@@ -418,7 +432,9 @@ fn record_restore(
     let tick = ctx.tick_id()?;
     let group = Group { path: path.to_path_buf(), steps };
     let id = begin(ctx, tick, &group, before.as_deref(), after.as_deref())?;
-    put(path, before.as_deref(), after.as_deref()).map_err(|error| Error::io(path, &error))?;
+    if before != after {
+        put(path, before.as_deref(), after.as_deref()).map_err(|error| Error::io(path, &error))?;
+    }
     ctx.store.write(|tx| {
         for step in &group.steps {
             store::set_step_status(tx, tick, step.n, "done", "")?;

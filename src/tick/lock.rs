@@ -1,8 +1,9 @@
 //! One tick at a time: a lock of the operating system that dies with its holder.
 
+use crate::durable;
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::{Paths, create_private};
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The lock, held until dropped. Its file's modification time is the end of the last run, also of
@@ -16,14 +17,22 @@ impl TickLock {
     pub fn take(paths: &Paths) -> Result<Self> {
         create_private(&paths.data)?;
         let path = paths.tick_lock();
-        let file = OpenOptions::new()
+        let is_new = !path.exists();
+        let file = durable::private()
             .create(true)
             .truncate(false)
             .write(true)
             .open(&path)
             .map_err(|error| Error::io(&path, &error))?;
         match file.try_lock() {
-            Ok(()) => Ok(Self { file }),
+            Ok(()) => {
+                let lock = Self { file };
+                if is_new {
+                    // A file that was just made tells of no run.
+                    lock.mark_run(0);
+                }
+                Ok(lock)
+            }
             Err(TryLockError::WouldBlock) => {
                 Err(Error::new(ExitCode::Busy, "another tick is running")
                     .hint("wait for it to end; `lifecycle status` shows it"))
@@ -43,6 +52,6 @@ impl TickLock {
     pub fn last_run(paths: &Paths) -> Option<i64> {
         let modified: SystemTime = paths.tick_lock().metadata().ok()?.modified().ok()?;
         let since = modified.duration_since(UNIX_EPOCH).ok()?;
-        i64::try_from(since.as_millis()).ok()
+        i64::try_from(since.as_millis()).ok().filter(|at| *at > 0)
     }
 }

@@ -18,6 +18,7 @@ mod reindex;
 pub mod route;
 mod run;
 pub mod serving;
+mod similarities;
 mod undo;
 mod withdraw;
 
@@ -27,5 +28,6 @@ pub use lock::TickLock;
 pub use notes::{Level, Note};
 pub use reindex::{Reindexed, reindex};
 pub use run::{Run, RunOptions, by_hand, parse_phases, run};
+pub use similarities::Similarities;
 pub use undo::undo;
 pub use withdraw::{files_of_ours, withdraw_all};

@@ -4,6 +4,7 @@
 //! proven entries that no file states yet are placed. A project whose files cannot be used is named
 //! and waits; the others go on.
 
+mod brake;
 mod gather;
 pub mod offline;
 mod place;
@@ -13,7 +14,7 @@ use super::{Context, Level, Mode};
 use crate::error::Result;
 use crate::store::{self, StoredEntry, routes};
 use crate::targets::{Confinement, Targets, expand};
-use lifecycle_phases::Phase;
+use lifecycle_phases::{Phase, PlannedStep};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -56,6 +57,35 @@ fn confinement(ctx: &Context<'_>, targets: &Targets, project: Option<&str>) -> C
         None => roots.extend(user_roots(targets, home)),
     }
     Confinement::new(roots, &ctx.settings.route.deny)
+}
+
+/// Whether `steps` may write to `path`. A plan can come from a file, so its paths are held to the
+/// same bounds as those that the phase finds: below the project of the entry, a folder of the
+/// user's targets or `route.roots`, or a file with lines of ours. The outer error is the store's.
+pub(super) fn confined(
+    ctx: &Context<'_>,
+    path: &Path,
+    steps: &[PlannedStep],
+) -> Result<std::result::Result<(), String>> {
+    let targets = Targets::load(&ctx.settings.route.targets)?;
+    let home = &ctx.paths.home;
+    let mut roots: Vec<PathBuf> =
+        ctx.settings.route.roots.iter().filter_map(|root| expand(root, home)).collect();
+    roots.extend(user_roots(&targets, home));
+    for step in steps {
+        let Some(id) = step.step.entry() else { continue };
+        let stored = store::entry_by_id(ctx.store.reader(), id)?;
+        roots.extend(stored.and_then(|stored| stored.entry.project).map(PathBuf::from));
+    }
+    if !routes::of_path(ctx.store.reader(), &path.to_string_lossy())?.is_empty() {
+        roots.extend(path.parent().map(Path::to_path_buf));
+    }
+    let confinement = Confinement::new(roots, &ctx.settings.route.deny);
+    Ok(match confinement.resolve(path) {
+        Ok(resolved) if resolved == path => Ok(()),
+        Ok(resolved) => Err(format!("a link in its path leads to {}", resolved.display())),
+        Err(denied) => Err(denied.to_string()),
+    })
 }
 
 /// The folders of the user's own targets.

@@ -5,6 +5,7 @@ use crate::clock::Clock;
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
+use crate::progress::Progress;
 use crate::report::Report;
 use crate::store::{self, Store, TickStatus};
 use lifecycle_phases::{Phase, Plan, PlannedStep};
@@ -16,7 +17,7 @@ pub struct RunOptions {
     pub phases: Vec<Phase>,
     /// Compute and show, write nothing.
     pub dry_run: bool,
-    /// Lift the brake on mass expiry.
+    /// Lift the brakes on mass expiry and on many rewritten lines.
     pub yes: bool,
     /// What started it: `run`, `hook` or `schedule`.
     pub trigger: &'static str,
@@ -60,18 +61,23 @@ pub fn run(settings: &Settings, paths: &Paths, clock: Clock, options: &RunOption
 
 fn tick(ctx: &mut Context<'_>, options: &RunOptions) -> Result<Run> {
     ctx.phases.clone_from(&options.phases);
+    ctx.unbraked = options.yes;
     let base = ctx.store.fingerprint()?;
+    let progress = Progress::parts("tick", options.phases.len());
     for phase in options.phases.clone() {
-        if let Err(error) = run_phase(ctx, phase, options) {
+        progress.enter(phase.as_str());
+        if let Err(error) = run_phase(ctx, phase) {
             ctx.fail(phase, error)?;
         }
+        progress.add(1);
     }
+    drop(progress);
     let code = finish(ctx)?;
     let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
     Ok(Run { report: Report::of(ctx)?, plan, code })
 }
 
-fn run_phase(ctx: &mut Context<'_>, phase: Phase, options: &RunOptions) -> Result<()> {
+fn run_phase(ctx: &mut Context<'_>, phase: Phase) -> Result<()> {
     match phase {
         Phase::Buffer => buffer::run(ctx),
         Phase::Connect => connect::run(ctx),
@@ -81,7 +87,7 @@ fn run_phase(ctx: &mut Context<'_>, phase: Phase, options: &RunOptions) -> Resul
             connect::run(ctx)
         }
         Phase::Route => route::run(ctx),
-        Phase::Age => age::run(ctx, options.yes),
+        Phase::Age => age::run(ctx),
     }
 }
 
@@ -93,14 +99,14 @@ pub fn by_hand(
     trigger: &'static str,
     steps: Vec<PlannedStep>,
 ) -> Result<Run> {
-    let lock = TickLock::take(paths)?;
+    // What somebody does by hand is no run: a scheduled time that was missed is still to come.
+    let _lock = TickLock::take(paths)?;
     let store = Store::open(paths, settings)?;
     let mut ctx = Context::new(store, settings, paths, clock, Mode::Live, trigger);
     resume(&mut ctx)?;
     let base = ctx.store.fingerprint()?;
     ctx.perform(steps)?;
     let code = finish(&mut ctx)?;
-    lock.mark_run(ctx.now());
     let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
     Ok(Run { report: Report::of(&ctx)?, plan, code })
 }
@@ -112,7 +118,11 @@ pub(super) fn finish(ctx: &mut Context<'_>) -> Result<ExitCode> {
         let status = if failed { TickStatus::Incomplete } else { TickStatus::Done };
         let notes = serde_json::to_string(&ctx.notes)?;
         let now = ctx.now();
-        ctx.store.write(|tx| store::finish_tick(tx, id, now, status, &notes))?;
+        let nearest = ctx.nearest.to_text();
+        ctx.store.write(|tx| {
+            store::finish_tick(tx, id, now, status, &notes)?;
+            store::keep_nearest(tx, id, &nearest)
+        })?;
     }
     Ok(match (failed, ctx.failure) {
         (false, _) => ExitCode::Success,
@@ -121,10 +131,15 @@ pub(super) fn finish(ctx: &mut Context<'_>) -> Result<ExitCode> {
 }
 
 /// Picks up ticks that were killed. Steps on the store were atomic with their journal rows, so what
-/// is left to settle are file writes; whatever the killed tick did not reach is computed anew.
+/// is left to settle are file writes; whatever the killed tick did not reach is computed anew. An
+/// undo is carried through, since nobody would ask for its second half.
 pub(super) fn resume(ctx: &mut Context<'_>) -> Result<()> {
     super::files::resume(ctx)?;
     for dead in store::running_ticks(ctx.store.reader())? {
+        if dead.undoes.is_some() {
+            super::undo::complete(ctx, &dead)?;
+            continue;
+        }
         let note = Note {
             level: Level::Info,
             phase: Phase::Buffer,

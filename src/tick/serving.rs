@@ -12,6 +12,7 @@ use crate::config::Settings;
 use crate::embed::{self, CHUNK, Descriptor, EmbedError, Embedder, Measured, Role, text_hash};
 use crate::error::Result;
 use crate::paths::Paths;
+use crate::progress::Progress;
 use crate::store;
 use lifecycle_phases::Phase;
 use rusqlite::{Connection, Transaction};
@@ -54,7 +55,9 @@ pub fn refill(ctx: &mut Context<'_>) -> Result<()> {
     }
     let limit = ctx.settings.embed.refill_entries;
     let entries = store::some_lacking(ctx.store.reader(), &serving, &id, limit)?;
+    let progress = Progress::of("embedding anew", entries.len());
     for chunk in entries.chunks(CHUNK) {
+        progress.add(chunk.len());
         if let Some(problem) = refill_chunk(ctx, &*wanted, &id, chunk)? {
             ctx.note(Level::Waiting, Phase::Connect, format!("{id} cannot be filled: {problem}"));
             break;

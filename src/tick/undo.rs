@@ -14,16 +14,22 @@ use lifecycle_phases::{ClusterOutcome, Plan, PlannedStep, Requirement, Standing,
 
 /// Takes back tick `id`, or the newest one that can be.
 pub fn undo(settings: &Settings, paths: &Paths, clock: Clock, id: Option<i64>) -> Result<Run> {
-    let lock = TickLock::take(paths)?;
+    let _lock = TickLock::take(paths)?;
     let store = Store::open(paths, settings)?;
     let mut ctx = Context::new(store, settings, paths, clock, Mode::Live, "undo");
     resume(&mut ctx)?;
+    // Whoever repeats an undo that was killed wants that one, not the tick before it as well.
+    if ctx.carried.last().is_some_and(|done| id.is_none_or(|id| id == *done)) {
+        let plan =
+            Plan { version: Plan::VERSION, now: ctx.now(), base: String::new(), steps: vec![] };
+        let code = finish(&mut ctx)?;
+        return Ok(Run { report: Report::of(&ctx)?, plan, code });
+    }
     let target = target(&ctx, id)?;
     ctx.undoes = Some(target.id);
     let base = ctx.store.fingerprint()?;
     take_back(&mut ctx, &target)?;
     let code = finish(&mut ctx)?;
-    lock.mark_run(ctx.now());
     let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
     Ok(Run { report: Report::of(&ctx)?, plan, code })
 }
@@ -42,33 +48,52 @@ fn target(ctx: &Context<'_>, id: Option<i64>) -> Result<TickRecord> {
     Ok(tick)
 }
 
+/// Carries an undo through that was killed: what it had not taken back yet is taken back now, in
+/// the tick that it had opened.
+pub(super) fn complete(ctx: &mut Context<'_>, dead: &TickRecord) -> Result<()> {
+    let Some(target) = dead.undoes else { return Ok(()) };
+    let last =
+        store::steps_of(ctx.store.reader(), dead.id)?.iter().map(|step| step.planned.n).max();
+    ctx.reopen(dead.id, last.unwrap_or(0));
+    ctx.undoes = Some(target);
+    let target = store::tick(ctx.store.reader(), target)?;
+    take_back(ctx, &target)?;
+    let text = format!(
+        "tick {} had been killed while it undid tick {}; it was carried through",
+        dead.id, target.id
+    );
+    ctx.note(Level::Info, lifecycle_phases::Phase::Buffer, text);
+    finish(ctx)?;
+    ctx.leave();
+    ctx.carried.push(target.id);
+    Ok(())
+}
+
 fn take_back(ctx: &mut Context<'_>, target: &TickRecord) -> Result<()> {
     super::run::undo_files(ctx, target.id)?;
     let mut records = store::steps_of(ctx.store.reader(), target.id)?;
     records.retain(|record| record.status == "done" && is_taken_back(record, target));
     records.reverse();
-    let inverses: Vec<PlannedStep> = records.iter().filter_map(inverse).collect();
-    let wanted = inverses.len();
+    let steps: Vec<PlannedStep> =
+        records.iter().filter_map(inverse).chain(records.iter().filter_map(declined)).collect();
+    let wanted = steps.len();
     let before = ctx.performed.len();
-    ctx.perform(inverses)?;
-    let left = wanted - (ctx.performed.len() - before);
-    ctx.perform(records.iter().filter_map(declined).collect())?;
-    let tick = ctx.tick_id()?;
-    let whole = left == 0;
-    let id = target.id;
-    ctx.store.write(|tx| {
-        for record in &records {
-            if !matches!(record.planned.step, Step::Route { .. }) {
-                let detail = format!("by tick {tick}");
-                store::set_step_status(tx, id, record.planned.n, "undone", &detail)?;
-            }
-        }
-        if whole {
-            tx.execute("UPDATE tick SET status = 'undone' WHERE id = ?1", [id])?;
-        }
-        Ok(())
+    let (tick, id) = (ctx.tick_id()?, target.id);
+    // One transaction: an undo that is killed has taken back all of them, or none.
+    ctx.perform_with(steps, |tx| {
+        let detail = format!("by tick {tick}");
+        let stored = |record: &&StepRecord| !matches!(record.planned.step, Step::Route { .. });
+        records.iter().filter(stored).try_for_each(|record| {
+            store::set_step_status(tx, id, record.planned.n, "undone", &detail)
+        })
     })?;
-    if !whole {
+    let left = wanted - (ctx.performed.len() - before);
+    if left == 0 {
+        ctx.store.write(|tx| {
+            tx.execute("UPDATE tick SET status = 'undone' WHERE id = ?1", [id])?;
+            Ok(())
+        })?;
+    } else {
         let text = format!("{left} steps of tick {id} could not be taken back");
         ctx.note(Level::Failed, lifecycle_phases::Phase::Age, text);
     }

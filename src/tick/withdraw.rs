@@ -23,7 +23,7 @@ pub fn files_of_ours(store: &Store) -> Result<Vec<String>> {
 /// Withdraws every line as one tick, which `undo` takes back; then takes the block markers out of
 /// the files. A line that a user wrote into a block of ours stays, as the user's.
 pub fn withdraw_all(settings: &Settings, paths: &Paths, clock: Clock) -> Result<Run> {
-    let lock = TickLock::take(paths)?;
+    let _lock = TickLock::take(paths)?;
     let store = Store::open(paths, settings)?;
     let mut ctx = Context::new(store, settings, paths, clock, Mode::Live, "uninstall");
     resume(&mut ctx)?;
@@ -36,7 +36,6 @@ pub fn withdraw_all(settings: &Settings, paths: &Paths, clock: Clock) -> Result<
         take_markers_out(&ctx, Path::new(path))?;
     }
     let code = finish(&mut ctx)?;
-    lock.mark_run(ctx.now());
     let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
     Ok(Run { report: Report::of(&ctx)?, plan, code })
 }

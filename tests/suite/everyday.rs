@@ -188,20 +188,6 @@ fn settings_are_edited_only_into_valid_ones() {
 }
 
 #[test]
-fn completions_and_pages_come_from_the_definition() {
-    let home = Home::new();
-    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let script = home.run(&["completions", shell]).success().out;
-        assert!(script.contains("schedule"), "{shell}");
-    }
-    home.run(&["man", "pages"]).success();
-    let page = std::fs::read_to_string(home.path().join("pages/lifecycle-run.1")).unwrap();
-    assert!(page.contains("\\-\\-dry\\-run") || page.contains("--dry-run"), "{page}");
-    let version = home.run(&["--version"]).success().out;
-    assert!(version.contains("build") && version.contains("SQLite"), "{version}");
-}
-
-#[test]
 fn a_live_run_is_logged_and_a_dry_one_is_not() {
     let home = with_chatter();
     let log = home.store().join("log/lifecycle.log");
@@ -211,4 +197,53 @@ fn a_live_run_is_logged_and_a_dry_one_is_not() {
     home.run(&["run", "--phase", "age", "--quiet"]).success();
     let text = std::fs::read_to_string(&log).unwrap();
     assert!(text.contains("expire"), "{text}");
+}
+
+/// Everybody tells the same moment of the same tick, and what is no run does not count as one.
+#[test]
+fn a_tick_has_one_time_wherever_it_is_shown() {
+    let mut home = Home::new();
+    home.set("TZ", "Asia/Kolkata");
+    for text in ["ok, thanks", "good morning", "the quay has nine berths"] {
+        home.run(&["add", text]).success();
+    }
+    let before = home.json(&["status"]);
+    assert!(before["last_run"].is_null(), "adding is no run: {before}");
+    assert!(home.run(&["status"]).success().out.contains("last run      never"));
+    home.run(&["run"]).success();
+    let report = home.json(&["report"]);
+    let history = home.json(&["history"]);
+    let status = home.json(&["status"]);
+    assert_eq!(report["time"], history[0]["started"]);
+    assert_eq!(report["time"], status["last_tick"]["started"]);
+    let listed = home.run(&["history"]).success().out;
+    let time = listed.lines().next().unwrap().split("  ").nth(1).unwrap().trim().to_string();
+    let time = if time.is_empty() { listed.split("  ").nth(2).unwrap().to_string() } else { time };
+    assert!(time.ends_with("+05:30"), "one's own zone: {time}");
+    for args in [["report"], ["status"]] {
+        let shown = home.run(&args).success().out;
+        assert!(shown.contains(&time), "{args:?}: {time}: {shown}");
+    }
+    let last = status["last_run"].clone();
+    let id = home.json(&["list"])[0]["id"].as_str().unwrap().to_string();
+    home.run(&["protect", &id]).success();
+    home.run(&["undo"]).success();
+    assert_eq!(home.json(&["status"])["last_run"], last, "what is done by hand is no run");
+}
+
+#[test]
+fn quiet_is_quiet_and_verbose_tells_more() {
+    let home = with_chatter();
+    let quiet = home.run(&["run", "--quiet"]).success();
+    assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
+    home.run(&["add", "-q", "the quay has nine berths"]).success();
+    let plain = home.run(&["run"]).success();
+    assert!(!plain.out.is_empty());
+    assert_eq!(plain.err, "", "no progress where there is no terminal");
+    home.run(&["add", "the tide gate leaks"]).success();
+    let verbose = home.run(&["run", "-v"]).success();
+    assert!(verbose.err.contains("INFO") && verbose.err.contains("embed"), "{}", verbose.err);
+    assert!(home.run(&["list", "-q"]).success().out.contains("tide gate"), "asked for is shown");
+    let both = home.run(&["run", "-q", "-v"]);
+    assert_eq!(both.code, 2, "{}", both.err);
 }

@@ -5,10 +5,16 @@
 
 mod add_url;
 mod architecture;
+mod brake;
 mod capture;
 mod cases;
+mod columns;
 mod connect;
 mod consolidate;
+#[path = "../crash/mod.rs"]
+mod crash;
+mod crowd;
+mod damage;
 mod docs;
 mod doctor;
 mod embed;
@@ -19,15 +25,19 @@ mod embed_server;
 mod everyday;
 mod examples;
 mod exchange;
+mod generated;
 mod live;
 mod mcp;
 mod model;
 mod model_storm;
+mod odd_settings;
 mod redaction;
 mod report_page;
 mod rerank;
 mod retrieval;
+mod review_screen;
 mod route;
+mod security;
 mod support;
 mod support_tests;
 mod tick;

@@ -2,7 +2,7 @@
 
 use super::{CallPart, Checkup, ServerPart};
 use crate::cli::escape_terminal;
-use crate::cli::quality::percent;
+use crate::cli::quality;
 
 /// Four parts and the findings.
 pub fn render(found: &Checkup, chain: &str) -> String {
@@ -91,20 +91,8 @@ fn recorded(out: &mut String, found: &Checkup) {
     ));
     let queue = found.queue_wait_ms.map_or("unknown".into(), |ms| format!("{ms:.0} ms"));
     out.push_str(&format!("  queue wait       median {queue}\n"));
-    out.push_str(&format!("last {} judged replies\n", found.window.replies));
-    for line in &found.quality {
-        out.push_str(&format!(
-            "  {:16} {} replies, {} % accepted, {} % invented, {} % lossy, {} % stale, {} % unreadable, \
-             {} % bad attribution, {} % bad kind\n",
-            line.model,
-            line.replies,
-            percent(line.accepted),
-            percent(line.invented_fact),
-            percent(line.lossy),
-            percent(line.stale),
-            percent(line.unreadable),
-            percent(line.bad_attribution),
-            percent(line.bad_kind)
-        ));
+    out.push_str(&format!("last {} judged replies, shares in %\n", found.window.replies));
+    for one in &found.quality {
+        out.push_str(&quality::lines(one));
     }
 }

@@ -8,6 +8,7 @@
 use crate::cli::{Session, print_json, print_text};
 use crate::embed::{CHUNK, Calibration, Embedder, Measured, Role, cosine};
 use crate::error::Result;
+use crate::progress::Progress;
 use crate::store::{self, PlacedVector, Store};
 use crate::tick::serving;
 use clap::Args;
@@ -100,7 +101,9 @@ fn unrelated(vectors: &[PlacedVector], before: i64) -> (Vec<f32>, f32) {
     let one_project = vectors.iter().all(|vector| vector.project.as_ref() == first);
     let mut cosines = Vec::new();
     let mut highest = -1.0f32;
+    let progress = Progress::of("comparing pairs", vectors.len());
     for (at, a) in vectors.iter().enumerate() {
+        progress.add(1);
         for b in &vectors[at + 1..] {
             let cosine = cosine(&a.vector, &b.vector);
             highest = highest.max(cosine);
@@ -123,7 +126,9 @@ fn labelled(embedder: &dyn Embedder) -> Result<Vec<(f32, bool)>> {
     let texts: Vec<String> =
         pairs.iter().flat_map(|pair| [pair.a.clone(), pair.b.clone()]).collect();
     let mut vectors = Vec::with_capacity(texts.len());
+    let progress = Progress::of("embedding pairs", texts.len());
     for chunk in texts.chunks(CHUNK) {
+        progress.add(chunk.len());
         for result in embedder.embed(chunk, Role::Document) {
             vectors.push(result?);
         }

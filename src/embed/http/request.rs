@@ -67,7 +67,9 @@ impl Client {
         if let Some(key) = &self.key {
             request = request.bearer_auth(key);
         }
+        crate::fault::point("embedding request");
         let response = request.send().map_err(|error| Failure::Server(describe(&error)))?;
+        crate::fault::point("embedding answered");
         let status = response.status();
         let text = read(response).map_err(|error| Failure::Server(error.to_string()))?;
         if !status.is_success() {

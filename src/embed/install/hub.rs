@@ -2,7 +2,7 @@
 
 use super::{Wanted, place};
 use crate::error::{Error, ExitCode, Result};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::progress::Progress;
 use reqwest::StatusCode;
 use reqwest::blocking::{Client, Response};
 use reqwest::header::RANGE;
@@ -64,7 +64,7 @@ fn receive(url: &str, part: &Path, wanted: &Wanted) -> Result<()> {
     let bar = bar(wanted, have);
     // One byte more than wanted is enough to know that it is another file.
     let body = response.take(wanted.bytes - have + 1);
-    stream(bar.wrap_read(body), &mut file)
+    stream(bar.read(body), &mut file)
         .and_then(|()| file.sync_all())
         .map_err(|error| failed(url, &error))
 }
@@ -100,11 +100,9 @@ fn stream(mut from: impl Read, to: &mut File) -> std::io::Result<()> {
     }
 }
 
-fn bar(wanted: &Wanted, done: u64) -> ProgressBar {
-    let template = "{msg} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
-    let style = ProgressStyle::with_template(template).expect("the template is valid");
+fn bar(wanted: &Wanted, done: u64) -> Progress {
     let name = wanted.place.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    ProgressBar::new(wanted.bytes).with_style(style).with_message(name).with_position(done)
+    Progress::bytes(name, wanted.bytes, done)
 }
 
 fn failed(url: &str, error: &dyn std::fmt::Display) -> Error {

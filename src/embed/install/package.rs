@@ -2,6 +2,7 @@
 
 use super::{Wanted, place};
 use crate::error::{Error, ExitCode, Result};
+use crate::progress::Progress;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -41,6 +42,7 @@ fn run_pip(python: &str, folder: &Path, wheel: &Wheel) -> Result<(), String> {
     if let Some(platform) = wheel.platform {
         command.args(["--python-version", "311", "--implementation", "cp", "--platform", platform]);
     }
+    let _progress = Progress::unknown(format!("waiting for {}", wheel.package));
     let output = command.arg(wheel.package).output().map_err(|error| error.to_string())?;
     if output.status.success() {
         return Ok(());

@@ -1,8 +1,9 @@
 //! One server a data folder, and the token by which its client knows it.
 
+use crate::durable;
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::{Paths, create_private};
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -39,7 +40,7 @@ fn lock_file(paths: &Paths) -> PathBuf {
 fn open(paths: &Paths) -> Result<File> {
     create_private(&paths.data)?;
     let path = lock_file(paths);
-    let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+    let opened = durable::private().create(true).truncate(false).write(true).open(&path);
     opened.map_err(|error| Error::io(&path, &error))
 }
 
@@ -63,11 +64,7 @@ pub fn start_detached(paths: &Paths) -> Result<bool> {
 pub(super) fn token(paths: &Paths) -> Result<[u8; 32]> {
     create_private(&paths.data)?;
     let path = paths.data.join("serve.token");
-    let mut options = OpenOptions::new();
-    options.create_new(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(&path) {
+    match durable::private().create_new(true).write(true).open(&path) {
         Ok(mut file) => {
             let token = random();
             file.write_all(&token).map_err(|error| Error::io(&path, &error))?;

@@ -2,6 +2,7 @@
 
 use super::escape;
 use crate::report::{Picture, Report, one_line};
+use crate::tick::Similarities;
 use std::fmt::Write;
 
 const WIDTH: f32 = 960.0;
@@ -86,41 +87,64 @@ fn dots(picture: &Picture, out: &mut String) {
     }
 }
 
-/// How similar linked pairs are, with the link line.
+/// How similar each new entry is to its nearest neighbour, with the link line: what stands right of
+/// it was linked.
 pub fn histogram(report: &Report, out: &mut String) {
-    let Some(picture) = report.picture.as_ref().filter(|picture| !picture.histogram.is_empty())
+    let Some(picture) = report.picture.as_ref().filter(|picture| !picture.nearest.is_empty())
     else {
         return;
     };
-    let low = picture.histogram.first().map_or(0.0, |bar| bar.0).min(picture.line) - 0.04;
-    let most = picture.histogram.iter().map(|bar| bar.1).max().unwrap_or(1).max(1);
+    let bars: Vec<(f32, u32)> = picture.nearest.bars().collect();
+    let first = bars.iter().find(|(_, count)| *count > 0).map_or(0.0, |bar| bar.0);
+    let low = (first.min(picture.line) - 0.06).max(0.0);
+    let most = bars.iter().map(|bar| bar.1).max().unwrap_or(1).max(1);
+    let all: u32 = bars.iter().map(|bar| bar.1).sum();
     let x = |similarity: f32| 40.0 + (similarity - low) / (1.0 - low).max(0.01) * 900.0;
-    out.push_str(
-        "<section aria-labelledby=\"bars\"><h2 id=\"bars\">How similar the linked pairs are</h2>\
-         <div class=\"wide\"><svg class=\"bars\" viewBox=\"0 0 960 220\" role=\"img\" \
-         aria-label=\"Histogram of similarities\">\n",
-    );
-    for (from, count) in &picture.histogram {
-        let height = *count as f32 / most as f32 * 160.0;
-        let _ = writeln!(
-            out,
-            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{height:.1}\">\
-             <title>{from:.2}: {count} pairs</title></rect>",
-            x(*from),
-            180.0 - height,
-            (x(*from + 0.02) - x(*from) - 2.0).max(1.0),
-        );
-    }
-    let line = x(picture.line);
     let _ = writeln!(
         out,
-        "<line class=\"threshold\" x1=\"{line:.1}\" y1=\"10\" x2=\"{line:.1}\" y2=\"180\"/>\
-         <text x=\"{:.1}\" y=\"24\">link line {:.2}</text>\
-         <text x=\"40\" y=\"205\">{low:.2}</text><text x=\"915\" y=\"205\">1.00</text>",
-        line + 6.0,
-        picture.line
+        "<section aria-labelledby=\"bars\"><h2 id=\"bars\">How near the new entries are</h2>\
+         <p class=\"legend\">For each of {all} new entries the similarity of its nearest \
+         neighbour. Right of the line pairs are linked; many bars just left of it are a reason to \
+         lower <code>connect.link_similarity</code>, see the tuning page.</p>\
+         <div class=\"wide\"><svg class=\"bars\" viewBox=\"0 0 960 220\" role=\"img\" \
+         aria-label=\"Histogram of the similarity of the nearest neighbour of {all} new entries\">",
     );
+    for (from, count) in bars.iter().filter(|(from, count)| *count > 0 && *from >= low - 1e-6) {
+        let height = *count as f32 / most as f32 * 150.0;
+        let side =
+            if *from + Similarities::WIDTH <= picture.line + 1e-6 { "below" } else { "above" };
+        let _ = writeln!(
+            out,
+            "<rect class=\"{side}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" \
+             height=\"{height:.1}\"><title>{from:.2} to {:.2}: {count} entries</title></rect>",
+            x(*from) + 1.0,
+            180.0 - height,
+            (x(*from + Similarities::WIDTH) - x(*from) - 2.0).max(1.0),
+            from + Similarities::WIDTH
+        );
+    }
+    axis(&x, low, picture.line, out);
     out.push_str("</svg></div></section>\n");
+}
+
+/// The threshold, and every tenth.
+fn axis(x: &impl Fn(f32) -> f32, low: f32, line: f32, out: &mut String) {
+    let _ = writeln!(
+        out,
+        "<line class=\"axis\" x1=\"40\" y1=\"180\" x2=\"940\" y2=\"180\"/>\
+         <line class=\"threshold\" x1=\"{0:.1}\" y1=\"10\" x2=\"{0:.1}\" y2=\"180\"/>\
+         <text x=\"{1:.1}\" y=\"22\" text-anchor=\"end\">link line {line:.2}</text>",
+        x(line),
+        x(line) - 8.0
+    );
+    for tenth in 0..=10u8 {
+        let at = f32::from(tenth) / 10.0;
+        if at >= low - 1e-6 {
+            let x = x(at);
+            let _ =
+                writeln!(out, "<text x=\"{x:.1}\" y=\"204\" text-anchor=\"middle\">{at:.1}</text>");
+        }
+    }
 }
 
 /// Who is next to be judged.
@@ -131,16 +155,18 @@ pub fn forecast(report: &Report, out: &mut String) {
     };
     out.push_str(
         "<section aria-labelledby=\"ageing\"><h2 id=\"ageing\">Ageing forecast</h2>\
-         <p class=\"legend\">Entries that nothing connects to, and how many newer entries their \
-         project has; they are looked at once that number reaches <code>age.newer_entries</code>.</p>\
-         <div class=\"wide\"><table><thead><tr><th>entry</th><th>newer</th><th>reprieves</th>\
-         <th>text</th></tr></thead><tbody>\n",
+         <p class=\"legend\">Entries that nothing connects to, the nearest to being judged first: how \
+         many newer entries their project has, of those it takes (<code>age.newer_entries</code>).\
+         </p><div class=\"wide\"><table><thead><tr><th>entry</th><th>newer entries</th>\
+         <th>reprieves</th><th>text</th></tr></thead><tbody>\n",
     );
     for entry in &picture.forecast {
         let _ = writeln!(
             out,
-            "<tr><td><code>{}</code></td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            "<tr><td><code>{}</code></td><td><progress max=\"{1}\" value=\"{2}\">{2}</progress> \
+             {2} of {1}</td><td>{3}</td><td>{4}</td></tr>",
             escape(entry.id.get(..8).unwrap_or(&entry.id)),
+            picture.newer_entries,
             entry.newer,
             entry.reprieves,
             escape(&one_line(&entry.text, 160))

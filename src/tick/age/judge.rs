@@ -4,6 +4,7 @@ use super::super::consolidate::{StoreLedger, world};
 use super::super::{Context, Level};
 use crate::error::Result;
 use crate::model::{Ask, Chain, Purpose};
+use crate::progress::Progress;
 use lifecycle_phases::age::{Candidate, answer, question};
 use lifecycle_phases::consolidate::prompt;
 use lifecycle_phases::{EntryId, Phase};
@@ -28,6 +29,7 @@ pub fn ask(ctx: &mut Context<'_>, candidates: &[&Candidate]) -> Result<BTreeMap<
     }
     let asked = &candidates[..candidates.len().min(ctx.settings.age.max_questions)];
     let asks: Vec<Ask> = asked.iter().map(|candidate| ask_of(candidate)).collect();
+    let _progress = Progress::unknown(format!("asking about {} isolated entries", asks.len()));
     let outcomes = chain.ask_all(&asks, &mut StoreLedger { ctx: &mut *ctx })?;
     let mut missed = 0;
     for (candidate, outcome) in asked.iter().zip(outcomes) {

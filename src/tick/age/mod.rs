@@ -3,15 +3,15 @@
 mod judge;
 
 use super::{Context, Level};
-use crate::error::Result;
+use crate::error::{ExitCode, Result};
 use crate::store;
 use lifecycle_phases::age::{self, Candidate, Limits};
 use lifecycle_phases::connect::form::Form;
 use lifecycle_phases::{EntryId, Phase};
 use rusqlite::{Connection, OptionalExtension};
 
-/// Judges the isolated entries whose project has moved on. `unbraked` lifts the brake.
-pub fn run(ctx: &mut Context<'_>, unbraked: bool) -> Result<()> {
+/// Judges the isolated entries whose project has moved on.
+pub fn run(ctx: &mut Context<'_>) -> Result<()> {
     let limits = limits(ctx);
     let candidates = candidates(ctx.store.reader(), limits.newer_entries)?;
     let active = store::count_states(ctx.store.reader())?
@@ -20,14 +20,16 @@ pub fn run(ctx: &mut Context<'_>, unbraked: bool) -> Result<()> {
         .map(|(_, count)| usize::try_from(*count).unwrap_or(usize::MAX))
         .sum();
     let answers = judge::ask(ctx, &age::ask(&candidates, &limits))?;
-    let decision = age::decide(&candidates, &answers, active, &limits, unbraked);
+    let decision = age::decide(&candidates, &answers, active, &limits, ctx.unbraked);
     if let Some(brake) = decision.brake {
         let text = format!(
             "{} of {} active entries would expire at once, so none did; look at \
-             `lifecycle run --dry-run --yes`, then allow it with `lifecycle run --yes`",
+             `lifecycle run --dry-run --yes`, then allow it with `lifecycle run --yes`, or decide \
+             on each with `lifecycle review`",
             brake.would_expire, brake.active
         );
         ctx.note(Level::Failed, Phase::Age, text);
+        ctx.failure.get_or_insert(ExitCode::Refused);
     }
     if !decision.unanswered.is_empty() {
         let text = unanswered(&decision.unanswered);

@@ -13,8 +13,11 @@ mod vectors;
 use super::{Context, Level, Mode, serving};
 use crate::documents;
 use crate::error::Result;
+use crate::progress::Progress;
 use crate::store::{StoredEntry, links, vectors as stored};
-use lifecycle_phases::connect::{Compared, LinkSettings, LinkTable, Newcomer, Scale, decide};
+use lifecycle_phases::connect::{
+    Compared, LinkSettings, LinkTable, Newcomer, Scale, decide, similarity,
+};
 use lifecycle_phases::{Phase, PlannedStep, Step};
 use neighbours::Indexes;
 use std::collections::BTreeMap;
@@ -34,12 +37,16 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
     let mut indexes = Indexes::new(&descriptor, ctx.paths.index(), keep);
     let mut seen = Seen::default();
     let mut after = 0;
+    let total = stored::count_pending(ctx.store.reader(), &descriptor)?;
+    let progress = Progress::of("embedding, linking", total);
     loop {
         let chunk = stored::pending(ctx.store.reader(), &descriptor, after, CHUNK)?;
         let Some(last) = chunk.last() else { break };
         after = last.seq;
+        let size = chunk.len();
         let embedded = vectors::embed(ctx, &descriptor, chunk)?;
         connect(ctx, &mut indexes, &mut seen, &embedded.entries)?;
+        progress.add(size);
         if embedded.stopped {
             break;
         }
@@ -101,7 +108,11 @@ fn connect(
         let dimensions = newcomers.first().map_or(0, |new| new.vector.len());
         let index = indexes.of(connection, project, dimensions)?;
         let found = neighbours::near(connection, index, &newcomers, &settings, NEIGHBOURS)?;
+        let below = neighbours::nearest_below(index, &newcomers, &found);
         steps.extend(link(ctx, &newcomers, found, &settings, seen)?);
+        for cosine in below {
+            ctx.nearest.add(settings.scale.similarity(cosine, 0.0));
+        }
     }
     let keys: Vec<i64> = entries.iter().map(|entry| entry.stored.seq).collect();
     ctx.perform_with(steps, |tx| {
@@ -123,7 +134,7 @@ const REMEMBERED: usize = 50_000;
 type Found = Vec<(StoredEntry, f32)>;
 
 fn link(
-    ctx: &Context<'_>,
+    ctx: &mut Context<'_>,
     newcomers: &[&Embedded],
     found: Vec<Found>,
     settings: &LinkSettings,
@@ -151,6 +162,12 @@ fn link(
                 .collect(),
         })
         .collect();
+    for newcomer in &newcomers {
+        if let Some((other, cosine)) = newcomer.neighbours.first() {
+            let (own, other) = (&newcomer.entry.profile, &other.profile);
+            ctx.nearest.add(similarity(settings.scale, *cosine, own, other));
+        }
+    }
     Ok(decide(&newcomers, &mut seen.table, settings))
 }
 

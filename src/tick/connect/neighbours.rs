@@ -119,6 +119,27 @@ pub fn near(
         .collect()
 }
 
+/// For each newcomer without a neighbour worth comparing the approximate cosine of the nearest one
+/// there is: only counted, never linked.
+pub fn nearest_below(index: &ProjectIndex, newcomers: &[&Embedded], found: &[Found]) -> Vec<f32> {
+    let alone: Vec<&Embedded> = newcomers
+        .iter()
+        .zip(found)
+        .filter(|(_, near)| near.is_empty())
+        .map(|(new, _)| *new)
+        .collect();
+    if alone.is_empty() {
+        return Vec::new();
+    }
+    let queries: Vec<&[f32]> = alone.iter().map(|new| new.vector.as_slice()).collect();
+    // Itself, twice where it was written anew, and the one that counts.
+    let near = index.neighbours().candidates(&queries, 3, -1.0);
+    let other = |(new, near): (&&Embedded, Vec<Near>)| {
+        near.into_iter().find(|near| near.key != new.stored.seq).map(|near| near.cosine)
+    };
+    alone.iter().zip(near).filter_map(other).collect()
+}
+
 fn found(
     connection: &Connection,
     entries: &mut HashMap<i64, Option<StoredEntry>>,

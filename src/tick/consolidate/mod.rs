@@ -15,6 +15,7 @@ use super::{Context, Level};
 use crate::embed::{Embedder, Role};
 use crate::error::Result;
 use crate::model::{Answer, Ask, Chain, MERGE_RULES, Missed, Purpose, World};
+use crate::progress::Progress;
 use crate::store::{self, ClusterRow};
 use lifecycle_phases::Phase;
 use lifecycle_phases::consolidate::{
@@ -152,10 +153,13 @@ impl Work {
         for due in conflicting {
             self.reject(ctx, &due, Failed::from_conflict(&due.prepared))?;
         }
+        let progress = Progress::of("merging clusters", ready.len());
         let mut rest = ready.into_iter().peekable();
         while rest.peek().is_some() {
             let batch: Vec<Due> = rest.by_ref().take(self.chain.width()).collect();
+            let size = batch.len();
             self.batch(ctx, batch)?;
+            progress.add(size);
         }
         Ok(())
     }

@@ -1,11 +1,13 @@
 //! Places proven entries: which file, which section, or why not.
 
 use super::super::{Context, Level, files};
+use super::brake::brake;
 use super::gather::{self, Loaded};
 use super::{confinement, is_wide, short, strength};
 use crate::capture::project::OPT_OUT;
 use crate::embed::{Role, embed_one};
 use crate::error::Result;
+use crate::progress::Progress;
 use crate::store::{self, StoredEntry, routes};
 use crate::targets::{self, Format, LineOp, Targets, discover, door, item_line, value_line};
 use lifecycle_phases::route::known::{Standing, standing};
@@ -56,6 +58,7 @@ pub fn run(
     }
     gather::embed(ctx, &mut candidates)?;
     let steps = plan(ctx, &entries, &wide, &loaded, &candidates)?;
+    let steps = brake(ctx, steps);
     files::perform(ctx, steps)
 }
 
@@ -84,7 +87,9 @@ fn plan(
     let ranker = Ranker::new(candidates);
     let mut sheet = Sheet { loaded, ops: BTreeMap::new() };
     let mut steps = Vec::new();
+    let progress = Progress::of("placing", entries.len());
     for (stored, wide) in entries.iter().zip(wide) {
+        progress.add(1);
         let query = query(ctx, stored)?;
         let mut ranking = ranker.rank(&query);
         ranking.files.retain(|ranked| *wide || !gather::is_user(&loaded[ranked.file].found));

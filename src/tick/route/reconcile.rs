@@ -1,6 +1,7 @@
 //! What users did to our lines, and knowledge that is withdrawn.
 
 use super::super::{Context, Level, files};
+use super::brake::brake;
 use super::short;
 use crate::error::Result;
 use crate::store::{self, routes, routes::RouteRow};
@@ -19,20 +20,37 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
     for row in routes::written(ctx.store.reader())? {
         by_path.entry(row.path.clone()).or_default().push(row);
     }
+    let (mut settled, mut rewrites) = (Vec::new(), Vec::new());
     for (path, rows) in by_path {
-        if let Err(why) = file(ctx, Path::new(&path), &rows)? {
-            ctx.note(Level::Failed, Phase::Route, format!("{path} is left alone: {why}"));
+        match file(ctx, Path::new(&path), &rows)? {
+            Ok(found) => {
+                settled.extend(found.settled);
+                rewrites.extend(found.rewrites);
+            }
+            Err(why) => {
+                ctx.note(Level::Failed, Phase::Route, format!("{path} is left alone: {why}"));
+            }
         }
     }
-    Ok(())
+    // The brake counts the lines of all files together.
+    let rewrites = brake(ctx, rewrites);
+    files::perform(ctx, settled.into_iter().chain(rewrites).collect())
+}
+
+/// What is to be done about one file.
+struct Found {
+    /// Rows that follow what the user did.
+    settled: Vec<PlannedStep>,
+    /// Lines of ours that stand there and are to leave, or to be replaced.
+    rewrites: Vec<PlannedStep>,
 }
 
 /// The outer error is the store's, the inner one a reason to leave this file alone.
-fn file(ctx: &mut Context<'_>, path: &Path, rows: &[RouteRow]) -> Result<Result<(), String>> {
+fn file(ctx: &mut Context<'_>, path: &Path, rows: &[RouteRow]) -> Result<Result<Found, String>> {
     let bytes = match files::current(ctx, path) {
         Ok(Some(bytes)) => bytes,
         Ok(None) if path.parent().is_some_and(Path::is_dir) => Vec::new(),
-        Ok(None) => return Ok(Ok(())),
+        Ok(None) => return Ok(Ok(Found { settled: Vec::new(), rewrites: Vec::new() })),
         Err(error) => return Ok(Err(error.to_string())),
     };
     let format = files::format_of(ctx, path);
@@ -49,21 +67,18 @@ fn file(ctx: &mut Context<'_>, path: &Path, rows: &[RouteRow]) -> Result<Result<
         Format::Markdown => unknown(ctx, path, items.iter().chain(&surplus).copied())?,
         _ => Vec::new(),
     };
-    let mut steps = Vec::new();
+    let (mut settled, mut rewrites) = (Vec::new(), Vec::new());
     for row in missing {
-        steps.push(lost(ctx, row, &bytes, &mut unknown)?);
+        settled.push(lost(ctx, row, &bytes, &mut unknown)?);
     }
-    steps.extend(admit(ctx, path, rows, &unknown)?);
+    let admitted = admit(ctx, path, rows, &unknown)?;
     for row in standing {
         if routes::is_withdrawn(ctx.store.reader(), row)? {
-            steps.push(withdraw(ctx, row, &bytes)?);
+            rewrites.push(withdraw(ctx, row, &bytes)?);
         }
     }
-    let (edits, entries): (Vec<_>, Vec<_>) =
-        steps.into_iter().partition(|step| matches!(step.step, Step::Route { .. }));
-    ctx.perform(entries)?;
-    files::perform(ctx, edits)?;
-    Ok(Ok(()))
+    ctx.perform(admitted)?;
+    Ok(Ok(Found { settled, rewrites }))
 }
 
 /// Lines in our block that we never wrote.

@@ -2,9 +2,11 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub mod browser;
 pub mod merging;
 mod routing;
 pub mod standin;
+pub mod tools;
 
 use serde_json::Value;
 use std::io::Write;
@@ -121,6 +123,11 @@ impl From<Output> for Outcome {
 }
 
 impl Outcome {
+    /// What was printed on one line, whatever was broken where.
+    pub fn flat(&self) -> String {
+        format!("{} {}", self.out, self.err).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     /// Fails the test unless the command ended with 0.
     #[track_caller]
     pub fn success(self) -> Self {
