@@ -9,7 +9,7 @@ use clap::Args;
 #[derive(Args)]
 #[command(after_help = "Examples:
   lifecycle reindex              words, pieces of documents, link index
-  lifecycle reindex --vectors    every vector too; takes as long as embedding did")]
+  lifecycle reindex --vectors    every vector too, as slow as embedding")]
 pub struct ReindexArgs {
     /// Compute every vector of the serving model again
     #[arg(long)]
