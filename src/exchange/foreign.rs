@@ -48,42 +48,67 @@ pub fn memory_lifecycle(path: &Path) -> Result<Parcel> {
     })
 }
 
-/// Observations and session summaries of a claude-mem database.
+/// Observations (title, narrative, facts, files) and session summaries of a claude-mem database.
+/// Columns that its version does not have yet are taken as empty.
 pub fn claude_mem(path: &Path) -> Result<Parcel> {
     let foreign = open(path, "observations")?;
     let connection = &foreign.connection;
-    let has = |column: &str| has_column(connection, "observations", column);
-    let or_null = |column: &str| {
-        has(column).map(|has| if has { column.to_string() } else { "NULL".to_string() })
-    };
+    let columns = ["title", "narrative", "text", "facts", "files_modified", "memory_session_id"];
     let sql = format!(
-        "SELECT id, {}, {}, {}, type, project, created_at FROM observations ORDER BY id",
-        or_null("title")?,
-        or_null("narrative")?,
-        or_null("text")?,
+        "SELECT id, {}, type, project, created_at FROM observations ORDER BY id",
+        or_null(connection, "observations", &columns)?
     );
     let mut parcel = collect(connection, &sql, |row| {
-        let parts: [Option<String>; 3] = [row.get(1)?, row.get(2)?, row.get(3)?];
-        let text = join(parts.map(Option::unwrap_or_default), ". ");
-        let kind: String = row.get(4)?;
-        let mut entry = entry(path, row, text, row.get(5)?, &row.get::<_, String>(6)?)?;
+        let mut parts: Vec<String> = Vec::new();
+        for column in 1..=3 {
+            parts.push(row.get::<_, Option<String>>(column)?.unwrap_or_default());
+        }
+        parts.extend(list(row, 4)?);
+        let kind: String = row.get(7)?;
+        let text = join(&parts, ". ");
+        let mut entry = entry(path, row, text, row.get(8)?, &row.get::<_, String>(9)?)?;
         entry.kind = Kind::parse(&kind.replace('-', "_")).unwrap_or(Kind::Insight);
+        entry.files = list(row, 5)?;
+        entry.source.conversation = row.get(6)?;
         Ok(entry)
     })?;
     if has_column(connection, "session_summaries", "learned")? {
-        let sql = "SELECT id, request, learned, completed, project, created_at
-                   FROM session_summaries ORDER BY id";
-        let summaries = collect(connection, sql, |row| {
-            let parts: [Option<String>; 3] = [row.get(1)?, row.get(2)?, row.get(3)?];
-            let text = join(parts.map(Option::unwrap_or_default), "\n");
-            let mut entry = entry(path, row, text, row.get(4)?, &row.get::<_, String>(5)?)?;
+        let columns =
+            ["request", "investigated", "learned", "completed", "notes", "memory_session_id"];
+        let sql = format!(
+            "SELECT id, {}, project, created_at FROM session_summaries ORDER BY id",
+            or_null(connection, "session_summaries", &columns)?
+        );
+        let summaries = collect(connection, &sql, |row| {
+            let mut parts: Vec<String> = Vec::new();
+            for column in 1..=5 {
+                parts.push(row.get::<_, Option<String>>(column)?.unwrap_or_default());
+            }
+            let text = join(&parts, "\n");
+            let mut entry = entry(path, row, text, row.get(7)?, &row.get::<_, String>(8)?)?;
             entry.kind = Kind::Session;
+            entry.source.conversation = row.get(6)?;
             Ok(entry)
         })?;
         parcel.entries.extend(summaries.entries);
         parcel.skipped.extend(summaries.skipped);
     }
     Ok(parcel)
+}
+
+/// These columns of a table as SQL, NULL for those that it lacks.
+fn or_null(connection: &Connection, table: &str, columns: &[&str]) -> Result<String> {
+    let mut parts = Vec::new();
+    for column in columns {
+        parts.push(if has_column(connection, table, column)? { column } else { "NULL" });
+    }
+    Ok(parts.join(", "))
+}
+
+/// A JSON array of texts; what is none is empty.
+fn list(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<String>> {
+    let text: Option<String> = row.get(column)?;
+    Ok(serde_json::from_str(&text.unwrap_or_default()).unwrap_or_default())
 }
 
 /// A foreign database, and the folder of its copy where one was made.
@@ -203,9 +228,10 @@ fn millis(text: &str) -> i64 {
     })
 }
 
-fn join(parts: [String; 3], between: &str) -> String {
+/// The parts that say something no other part contains.
+fn join(parts: &[String], between: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
-    for part in parts.iter().map(|part| part.trim()) {
+    for part in parts.iter().map(|part| part.trim().trim_end_matches('.')) {
         if !part.is_empty() && !kept.iter().any(|known| known.contains(part)) {
             kept.push(part);
         }

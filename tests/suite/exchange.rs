@@ -240,12 +240,19 @@ fn a_store_in_use_is_read_with_its_log_and_nothing_is_left_beside_it() {
     let owner = rusqlite::Connection::open(&file).unwrap();
     owner
         .execute_batch(
+            // The tables as version 13 of claude-mem makes them.
             "PRAGMA journal_mode = wal;
-             CREATE TABLE observations (id INTEGER PRIMARY KEY, project TEXT, text TEXT, type TEXT,
-                 title TEXT, subtitle TEXT, facts TEXT, narrative TEXT, created_at TEXT,
-                 created_at_epoch INTEGER);
-             INSERT INTO observations VALUES (1, 'harbor', NULL, 'decision', 'Keep SQLite', NULL,
-                 '[]', 'Postgres was not worth the move', '2026-02-03T00:00:00.000Z', 0);",
+             CREATE TABLE observations (id INTEGER PRIMARY KEY AUTOINCREMENT,
+                 memory_session_id TEXT NOT NULL, project TEXT NOT NULL, text TEXT,
+                 type TEXT NOT NULL, title TEXT, subtitle TEXT, facts TEXT, narrative TEXT,
+                 concepts TEXT, files_read TEXT, files_modified TEXT, prompt_number INTEGER,
+                 discovery_tokens INTEGER DEFAULT 0, created_at TEXT NOT NULL,
+                 created_at_epoch INTEGER NOT NULL);
+             INSERT INTO observations (memory_session_id, project, type, title, facts, narrative,
+                     files_modified, created_at, created_at_epoch)
+                 VALUES ('s-1', 'harbor', 'decision', 'Keep SQLite',
+                     '[\"The store has 40 MB\", \"Keep SQLite\"]', 'Postgres was not worth the move.',
+                     '[\"src/store.rs\"]', '2026-02-03T00:00:00.000Z', 0);",
         )
         .unwrap();
     let before = names(&folder);
@@ -255,6 +262,12 @@ fn a_store_in_use_is_read_with_its_log_and_nothing_is_left_beside_it() {
     assert_eq!(names(&folder), before);
     let listed = home.json(&["list"]);
     assert_eq!(listed[0]["kind"], "decision");
+    assert_eq!(
+        listed[0]["text"],
+        "Keep SQLite. Postgres was not worth the move. The store has 40 MB"
+    );
+    assert_eq!(listed[0]["files"], serde_json::json!(["src/store.rs"]));
+    assert_eq!(listed[0]["source"]["conversation"], "s-1");
     assert_eq!(home.json(&["import", "--from", "claude-mem", &path])["known"], 1);
     drop(owner);
     // Not in use, and in a folder that must not be written to.
