@@ -66,6 +66,14 @@ CREATE TABLE link (
 -- Links are looked up from either end.
 CREATE INDEX link_b ON link (b, descriptor);
 
+-- The scale that the links of a descriptor were computed with: another one, and they are computed
+-- again from their cosines.
+CREATE TABLE link_scale (
+  descriptor  TEXT PRIMARY KEY,
+  mean        REAL NOT NULL,
+  link        REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE provenance (
   proven      INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
   source      INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
@@ -108,9 +116,11 @@ CREATE TABLE section_vector (
   descriptor  TEXT NOT NULL,
   text_hash   TEXT NOT NULL,
   data        BLOB NOT NULL,                       -- f32 little-endian, unit length
-  used        INTEGER NOT NULL,                    -- when it was computed
+  used        INTEGER NOT NULL,                    -- when it was last of use, to within a week
   PRIMARY KEY (descriptor, text_hash)
 ) STRICT, WITHOUT ROWID;
+-- For dropping vectors of sections long gone.
+CREATE INDEX section_vector_used ON section_vector (used);
 
 CREATE TABLE tick (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,

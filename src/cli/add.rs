@@ -303,7 +303,7 @@ fn say(session: &Session, read: &Batch, entries: &[Entry], known: &[EntryId]) ->
         print_text(&format!("{}  {}{again}\n", entry.id, one_line(&entry.text, 60)));
     }
     for note in &read.notes {
-        eprintln!("note: {}", escape_terminal(note));
+        print_aside(&format!("note: {}", escape_terminal(note)));
     }
     if entries.len() > 1 {
         print_text(&format!("{} notes\n", entries.len()));

@@ -216,7 +216,7 @@ enum Command {
   lifecycle doctor
   lifecycle doctor --no-call      only what is recorded
   lifecycle doctor --overflow     does the server refuse what is too long?
-  lifecycle doctor --repair --dry-run   what is damaged, and what could be had back"
+  lifecycle doctor --repair --dry-run   what is damaged, what can be had back"
     )]
     Doctor(doctor::DoctorArgs),
     /// Print an Ollama Modelfile with the rules of the prompt

@@ -4,8 +4,7 @@
 mod calibrate;
 
 use super::{Session, print_json, print_text};
-use crate::embed::install::{Installer, check_golden};
-use crate::embed::onnx::OnnxEmbedder;
+use crate::embed::install::{Installer, make_ready};
 use crate::embed::{Catalog, Descriptor, ModelKind, OnnxReranker, Origin, Reranker, runtime};
 use crate::error::{Error, ExitCode, Result};
 use clap::{Args, Subcommand};
@@ -126,13 +125,12 @@ fn pull(session: &Session, name: &str, from: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// Embeds the golden pairs. Without the runtime library the files stay, with a hint.
+/// Embeds the golden pairs. Without the runtime library the files stay, with a hint; files that fail
+/// stay too, since they are what was pinned, but `use` refuses them.
 fn check(session: &Session, descriptor: &Descriptor) -> Result<usize> {
     let models = session.paths.models();
     runtime::find_library(&session.settings.embed, &models)?;
-    let embedder = OnnxEmbedder::new(descriptor.clone(), &session.settings.embed, &models);
-    embedder.load()?;
-    check_golden(&embedder)
+    make_ready(descriptor, &session.settings.embed, &models)
 }
 
 /// Runs a reranker once, so that a file that does not load shows now.
@@ -156,6 +154,7 @@ fn choose(session: &Session, name: &str) -> Result<()> {
         print_text(&format!("{name} orders what search finds from now on ({})\n", file.display()));
         return Ok(());
     }
+    check(session, descriptor)?;
     set(file, "embed", "model", name)?;
     print_text(&format!(
         "{name} is chosen ({}). Ticks embed the entries again; until they are through, the \

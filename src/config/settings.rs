@@ -71,6 +71,7 @@ pub struct EmbedSettings {
     pub batch_tokens: usize,
     pub max_attempts: u32,
     pub refill_entries: usize,
+    pub url_parallel: usize,
     pub onnxruntime: String,
     pub hub: String,
     pub serve: Serve,
@@ -264,6 +265,7 @@ pub struct TargetSettings {
     pub max_lines: Option<usize>,
     pub max_bytes: Option<usize>,
     pub chain: Option<bool>,
+    pub hidden_by: Option<String>,
     pub enabled: Option<bool>,
 }
 

@@ -12,7 +12,7 @@ pub mod fetch;
 pub mod readable;
 
 use crate::config::DocumentSettings;
-use crate::embed::{CHUNK, Embedder, Role};
+use crate::embed::{CHUNK, Embedder, Role, embed_distinct};
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::redact::redact;
@@ -142,7 +142,7 @@ pub fn embed_chunks(
     let descriptor = embedder.descriptor().id();
     let texts: Vec<String> =
         chunks.iter().map(|(_, heading, text)| Piece::embedded_text(heading, text)).collect();
-    let vectors = embedder.embed(&texts, Role::Document);
+    let vectors = embed_distinct(embedder, &texts, Role::Document);
     let mut kept = 0;
     let mut problem = None;
     store.write(|tx| {

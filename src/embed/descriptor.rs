@@ -144,6 +144,9 @@ pub struct Descriptor {
     pub padding: Padding,
     /// A text's vector does not depend on its neighbours in the batch. If false, each runs alone.
     pub batch_invariant: bool,
+    /// Keep the graph as the runtime unfolds it, see [`super::prepare`].
+    #[serde(default)]
+    pub prepare: bool,
     /// Output that holds the token states; no other is computed.
     #[serde(default = "default_output")]
     pub output: String,
@@ -203,6 +206,7 @@ impl Descriptor {
             pooling: Pooling::None,
             padding: Padding::None,
             batch_invariant: true,
+            prepare: false,
             output: String::new(),
             optional_inputs: Vec::new(),
             eos_id: None,

@@ -68,7 +68,7 @@ pub fn claude_mem(path: &Path) -> Result<Parcel> {
         let text = join(&parts, ". ");
         let mut entry = entry(path, row, text, row.get(8)?, &row.get::<_, String>(9)?)?;
         entry.kind = Kind::parse(&kind.replace('-', "_")).unwrap_or(Kind::Insight);
-        entry.files = list(row, 5)?;
+        entry.source.files = list(row, 5)?;
         entry.source.conversation = row.get(6)?;
         Ok(entry)
     })?;

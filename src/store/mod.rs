@@ -197,8 +197,8 @@ impl Store {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&path, flags)?;
         connection.busy_timeout(Duration::from_millis(30))?;
-        let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        Ok((version == Schema::current().version()).then_some(connection))
+        let is_ours = migrate::version(&connection)? == Schema::current().version();
+        Ok(is_ours.then_some(connection))
     }
 
     /// Hash of what a plan is computed from: changes whenever an entry or a step is added.

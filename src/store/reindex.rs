@@ -77,12 +77,12 @@ pub fn embedded_after(
     limit: usize,
 ) -> Result<Vec<Unembedded>> {
     let mut query = connection.prepare_cached(
-        "SELECT e.seq, e.text FROM vector v JOIN entry e ON e.seq = v.entry
+        "SELECT e.seq, e.text, e.content_hash FROM vector v JOIN entry e ON e.seq = v.entry
          WHERE v.descriptor = ?1 AND v.entry > ?2 ORDER BY v.entry LIMIT ?3",
     )?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = query.query_map(params![descriptor, after, limit], |row| {
-        Ok(Unembedded { seq: row.get(0)?, text: row.get(1)? })
+        Ok(Unembedded { seq: row.get(0)?, text: row.get(1)?, content_hash: row.get(2)? })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

@@ -8,7 +8,7 @@
 use super::TickLock;
 use crate::config::Settings;
 use crate::documents::{self, chunk};
-use crate::embed::{CHUNK, Embedder, Role, text_hash};
+use crate::embed::{CHUNK, Embedder, Role};
 use crate::error::{Error, Result};
 use crate::paths::Paths;
 use crate::store::{self, Store};
@@ -89,8 +89,8 @@ fn embed_again(store: &mut Store, embedder: &dyn Embedder) -> Result<usize> {
         let vectors = embedder.embed(&texts, Role::Document);
         store.write(|tx| {
             for (entry, vector) in entries.iter().zip(vectors) {
-                let hash = text_hash(&entry.text, embedder.descriptor());
-                store::put_vector(tx, entry.seq, &descriptor, &hash, &vector?)?;
+                let hash = &entry.content_hash;
+                store::put_vector(tx, entry.seq, &descriptor, hash, &vector?)?;
                 count += 1;
             }
             Ok(())

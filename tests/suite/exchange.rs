@@ -266,7 +266,7 @@ fn a_store_in_use_is_read_with_its_log_and_nothing_is_left_beside_it() {
         listed[0]["text"],
         "Keep SQLite. Postgres was not worth the move. The store has 40 MB"
     );
-    assert_eq!(listed[0]["files"], serde_json::json!(["src/store.rs"]));
+    assert_eq!(listed[0]["source"]["files"], serde_json::json!(["src/store.rs"]));
     assert_eq!(listed[0]["source"]["conversation"], "s-1");
     assert_eq!(home.json(&["import", "--from", "claude-mem", &path])["known"], 1);
     drop(owner);

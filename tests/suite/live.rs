@@ -39,13 +39,13 @@ fn cases() -> Vec<Case> {
 }
 
 /// A llama-server that ends with the test.
-struct Server {
+pub struct Server {
     child: Child,
-    port: u16,
+    pub port: u16,
 }
 
 impl Server {
-    fn start(program: &str, model: &str) -> Self {
+    pub fn start(program: &str, model: &str) -> Self {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let child = Command::new(program)
             .args(["-m", model, "--host", "127.0.0.1", "--port", &port.to_string(), "-c", "8192"])
@@ -58,7 +58,7 @@ impl Server {
     }
 
     /// CPU seconds used so far, as the kernel counts them.
-    fn cpu_seconds(&self) -> f64 {
+    pub fn cpu_seconds(&self) -> f64 {
         let mut text = String::new();
         let path = format!("/proc/{}/stat", self.child.id());
         std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text)).unwrap_or(0);

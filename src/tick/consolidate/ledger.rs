@@ -4,9 +4,14 @@ use super::super::Context;
 use crate::error::Result;
 use crate::model::{CloseCall, Ledger, OpenCall, Purpose};
 use crate::store::{self, ClosedCall, NewCall};
+use lifecycle_phases::consolidate::reply::without_reasoning;
+use serde_json::Value;
 
 /// Age from which an open row no longer keeps others away (milliseconds).
 const LEASE: i64 = 3_600_000;
+
+/// Fields in which servers hand out reasoning beside the answer.
+const REASONING: &[&str] = &["thinking", "reasoning", "reasoning_content", "reasoning_details"];
 
 /// The ledger of a run.
 pub struct StoreLedger<'c, 'a> {
@@ -41,6 +46,7 @@ impl Ledger for StoreLedger<'_, '_> {
         let settings = &self.ctx.settings.consolidate;
         let kept = if settings.keep_replies { settings.reply_bytes } else { 0 };
         let usage = &call.usage;
+        let reply = kept_part(&call.reply);
         let row = ClosedCall {
             closed: call.closed,
             outcome: call.outcome.as_str(),
@@ -60,7 +66,7 @@ impl Ledger for StoreLedger<'_, '_> {
                 usage.generation_ms,
                 usage.queue_ms,
             ],
-            reply: bounded(&call.reply, kept),
+            reply: bounded(&reply, kept),
         };
         self.ctx.store.write(|tx| store::close_call(tx, id, &row))
     }
@@ -87,6 +93,30 @@ impl Ledger for StoreLedger<'_, '_> {
                 && now - row.opened < LEASE
                 && is_alive(row.pid)
         }))
+    }
+}
+
+/// A reply without its reasoning, which is never stored: neither what stands in tags nor what a
+/// server puts into a field of its own.
+fn kept_part(body: &str) -> String {
+    match serde_json::from_str::<Value>(body) {
+        Ok(mut value) => {
+            forget_reasoning(&mut value);
+            value.to_string()
+        }
+        Err(_) => without_reasoning(body),
+    }
+}
+
+fn forget_reasoning(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = without_reasoning(text),
+        Value::Array(items) => items.iter_mut().for_each(forget_reasoning),
+        Value::Object(fields) => {
+            fields.retain(|name, _| !REASONING.contains(&name.as_str()));
+            fields.values_mut().for_each(forget_reasoning);
+        }
+        _ => {}
     }
 }
 
