@@ -277,6 +277,7 @@ pub struct TargetSettings {
 pub struct AgeSettings {
     pub newer_entries: u64,
     pub max_reprieves: u32,
+    pub growth: u64,
     pub max_expire_share: f64,
     pub max_expire_free: usize,
     pub model: Names,

@@ -13,6 +13,7 @@ pub mod conversations;
 mod descriptors;
 mod documents;
 mod entries;
+mod forms;
 mod found;
 mod fts;
 mod journal;
@@ -37,7 +38,7 @@ pub use calls::{
 };
 pub use clusters::{
     ClusterRow, QualityRow, all_titles, cluster, clusters, forget_cluster, insert_quality,
-    set_asked, titles,
+    set_asked, titles, waiting_members,
 };
 pub use descriptors::{
     PlacedVector, Unembedded, ahead_of, count_failure, descriptors, dimensions, lacking,
@@ -50,14 +51,16 @@ pub use documents::{
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
 };
+pub use forms::{copies, put_template, set_form, templates};
 pub use found::{
     Found, FoundChunk, coverage, for_each_vector, found, in_scope, sources, successor, vector_of,
     vector_stamp,
 };
 pub use fts::{Item, Scope, WordHit, index_words, rebuild_words, search_words};
 pub use journal::{
-    StepRecord, TickRecord, TickStatus, begin_tick, finish_tick, keep_nearest, latest_undoable,
-    nearest_of, record_step, running_ticks, set_step_status, steps_of, tick, ticks,
+    StepRecord, TickRecord, TickStatus, begin_tick, clustered_with, finish_tick, keep_nearest,
+    latest_undoable, nearest_of, record_step, running_ticks, set_clustered_with, set_step_status,
+    steps_of, tick, ticks, touched,
 };
 pub use meta::{count_up, meta, set_meta};
 pub use quality::{
