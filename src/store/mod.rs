@@ -51,8 +51,8 @@ pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
 };
 pub use found::{
-    Found, FoundChunk, coverage, for_each_vector, found, searched_text, sources, successor,
-    vector_in_scope, vector_of, vector_stamp,
+    Found, FoundChunk, coverage, for_each_vector, for_every_vector, found, searched_text, sources,
+    successor, vector_in_scope, vector_of, vector_stamp,
 };
 pub use fts::{Item, Scope, WordHit, index_words, rebuild_words, search_words};
 pub use journal::{
