@@ -4,7 +4,7 @@
 //! computed from the stored vectors. The copy knows the state of the tables it was made from and
 //! is made anew when they changed, so a search never misses what was stored before it.
 
-use super::dense::DenseHit;
+use super::dense::{DenseHit, with_spare};
 use crate::error::Result;
 use crate::index::{Exact, Neighbours};
 use crate::store::{self, Item, Scope};
@@ -22,8 +22,7 @@ impl WarmVectors {
     pub fn load(connection: &Connection, descriptor: &str, dimensions: usize) -> Result<Self> {
         let stamp = store::vector_stamp(connection)?;
         let mut index = Exact::new(dimensions);
-        let everything = Scope { all: true, ..Scope::default() };
-        store::for_each_vector(connection, descriptor, &everything, |item, bytes| {
+        store::for_every_vector(connection, descriptor, |item, bytes| {
             // A useless vector takes no part, as in the scan of the store.
             let _ = index.add(item.rowid(), &numbers(bytes));
         })?;
@@ -49,9 +48,8 @@ impl WarmVectors {
         scope: &Scope,
         limit: usize,
     ) -> Result<Option<Vec<DenseHit>>> {
-        // Merged and expired texts are among them; some more make up for those.
-        let wanted = limit * 2 + SPARE;
-        let near = self.index.candidates(&[query], wanted, -1.0).pop().unwrap_or_default();
+        let near =
+            self.index.candidates(&[query], with_spare(limit), -1.0).pop().unwrap_or_default();
         let is_everything = near.len() == self.index.len();
         let mut hits: Vec<DenseHit> = Vec::new();
         let mut looked_at = 0;

@@ -48,6 +48,14 @@ pub struct Scope {
     pub all: bool,
 }
 
+impl Scope {
+    /// Nearly everything that is stored is in it.
+    pub fn is_wide(&self) -> bool {
+        let Self { project, kind, state, tags, all: _ } = self;
+        project.is_none() && kind.is_none() && state.is_none() && tags.is_empty()
+    }
+}
+
 /// The condition on `entry e` under which an entry is looked at. A merged entry leaves search only
 /// where the entry it lives on in exists.
 pub(super) const ENTRY_IN_SCOPE: &str = "

@@ -55,8 +55,8 @@ pub use entries::{
 };
 pub use forms::{copies, put_template, set_form, templates};
 pub use found::{
-    Found, FoundChunk, coverage, for_each_vector, found, searched_text, sources, successor,
-    vector_in_scope, vector_of, vector_stamp,
+    Found, FoundChunk, coverage, for_each_vector, for_every_vector, found, searched_text, sources,
+    successor, vector_in_scope, vector_of, vector_stamp,
 };
 pub use fts::{Item, Scope, WordHit, index_words, rebuild_words, search_words};
 pub use journal::{
