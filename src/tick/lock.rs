@@ -70,15 +70,3 @@ impl TickLock {
         i64::try_from(since.as_millis()).ok().filter(|at| *at > 0)
     }
 }
-
-/// Tries for a moment: a program that was just started still holds what its parent held until it is
-/// its own, so a lock that was given back may be found taken for some milliseconds.
-fn patiently(file: &File) -> Result<(), TryLockError> {
-    for _ in 0..10 {
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(20)),
-            done => return done,
-        }
-    }
-    file.try_lock()
-}
