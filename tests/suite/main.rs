@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(missing_docs)]
 
+mod add_url;
 mod architecture;
 mod bad_input;
 mod brake;
@@ -43,6 +44,7 @@ mod odd_settings;
 mod redaction;
 mod report_page;
 mod requirements;
+mod rerank;
 mod retrieval;
 mod review_screen;
 mod route;
