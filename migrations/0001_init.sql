@@ -25,13 +25,23 @@ CREATE TABLE entry (
   reprieved_seq INTEGER NOT NULL DEFAULT 0,        -- newest seq of the project at the last reprieve
   connected     TEXT,                              -- descriptor whose links were computed; NULL: pending
   protected     INTEGER NOT NULL DEFAULT 0,
-  origin        TEXT                               -- user | assistant | tool | web; NULL: as the actor
+  origin        TEXT,                              -- user | assistant | tool | web; NULL: as the actor
+  form          TEXT,                              -- derived: the fixed form that it is a copy of
+  form_learned  INTEGER NOT NULL DEFAULT 0         -- derived: that form is a template
 ) STRICT;
 -- Ageing counts the newer entries of a project and walks its buffered ones.
 CREATE INDEX entry_project ON entry (project, seq);
 CREATE INDEX entry_state ON entry (state, project, seq);
 -- A tick looks for the entries that are not connected yet.
 CREATE INDEX entry_connected ON entry (connected, seq);
+
+-- Copies of one form in a project.
+CREATE INDEX entry_form ON entry (form, project) WHERE form IS NOT NULL;
+
+-- Forms that the store taught: words in order, * for a field. Derived: learned again from copies.
+CREATE TABLE template (
+  text        TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE vector (
   entry       INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,

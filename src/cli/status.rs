@@ -60,6 +60,7 @@ fn as_json(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> R
             "postponed": figures.consolidation.postponed,
         },
         "embed_model": session.settings.embed.model,
+        "reranker": session.settings.search.reranker,
         "consolidate_model": session.settings.consolidate.model,
         "bytes": bytes,
         "scheduled_by": schedule::installed(session)?.map(Backend::name),
@@ -134,6 +135,13 @@ fn as_text(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> R
         _ => "",
     };
     line("embedding by", format!("{}{missing}", session.settings.embed.model));
+    line(
+        "reranking by",
+        match session.settings.search.reranker.as_str() {
+            "" => "none (search.reranker)".into(),
+            name => name.to_string(),
+        },
+    );
     line("merging by", session.settings.consolidate.model.to_string());
     line("store", format!("{} ({} in its folder)", session.paths.data.display(), size(bytes)));
     Ok(escape_terminal(&out))

@@ -277,6 +277,7 @@ pub struct TargetSettings {
 pub struct AgeSettings {
     pub newer_entries: u64,
     pub max_reprieves: u32,
+    pub growth: u64,
     pub max_expire_share: f64,
     pub max_expire_free: usize,
     pub model: Names,
@@ -303,6 +304,8 @@ pub struct SearchSettings {
     pub whole_chars: usize,
     pub snippet_chars: usize,
     pub chunks_per_document: usize,
+    pub reranker: String,
+    pub rerank_candidates: usize,
 }
 
 /// `[documents]`

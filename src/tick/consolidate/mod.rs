@@ -42,18 +42,19 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
     let mut work = Work::new(ctx)?;
     let due = work.due(ctx)?;
     if due.is_empty() {
-        return Ok(());
+        return sources::looked_at(ctx);
     }
     if let Some(load) = too_busy(ctx.settings.consolidate.max_load) {
         ctx.store.write(|tx| store::count_up(tx, POSTPONED))?;
         let text = format!("{} clusters wait: the load average is {load:.1}", due.len());
         ctx.note(Level::Waiting, Phase::Consolidate, text);
-        return Ok(());
+        return sources::look_again(ctx);
     }
     if let Err(error) = pin::compare(ctx, &mut work.chain) {
         ctx.note(Level::Info, Phase::Consolidate, error.message);
     }
     work.consolidate(ctx, due)?;
+    sources::looked_at(ctx)?;
     let outcomes = std::mem::take(&mut work.outcomes);
     outcomes.note(ctx)
 }
@@ -130,7 +131,7 @@ impl Work {
     fn due(&self, ctx: &Context<'_>) -> Result<Vec<Due>> {
         let now = ctx.now();
         let mut due = Vec::new();
-        for cluster in sources::clusters(ctx)? {
+        for cluster in sources::touched(ctx)? {
             self.consider(ctx, &cluster, now, false, &mut due)?;
         }
         if !self.chain.is_empty() {
