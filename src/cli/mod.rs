@@ -255,6 +255,8 @@ impl Session {
         let paths = Paths::from_env()?;
         let layers = Layers::load(&paths, &global.set)?;
         let settings = layers.settings()?;
+        let names = [settings.consolidate.model.list(), settings.age.model.list()].concat();
+        crate::model::provider::check(&settings.consolidate, &names)?;
         let clock = Clock::from_text(global.now.as_deref())?;
         Ok(Self { global, paths, layers, settings, clock })
     }

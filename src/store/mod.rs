@@ -13,9 +13,11 @@ pub mod conversations;
 mod descriptors;
 mod documents;
 mod entries;
+mod forms;
 mod found;
 mod fts;
 mod journal;
+mod meta;
 mod migrate;
 mod reindex;
 mod relations;
@@ -32,12 +34,13 @@ pub mod vectors;
 pub use apply::{apply, check};
 pub use briefing::{briefing_candidates, common_descriptor, word_counts};
 pub use calls::{
-    Balance, ClosedCall, NewCall, OpenRow, balance, close_call, judge_call, open_call, open_calls,
-    pause, sent_since, set_pause,
+    Balance, ClosedCall, KeptReply, NewCall, OpenRow, UnusedAnswer, balance, close_call,
+    judge_call, keep_prompt, kept_replies, open_call, open_calls, pause, sent_since, set_pause,
+    unused_answer, use_calls,
 };
 pub use clusters::{
     ClusterRow, QualityRow, all_titles, cluster, clusters, forget_cluster, insert_quality,
-    set_asked, titles,
+    set_asked, titles, waiting_members,
 };
 pub use descriptors::{
     PlacedVector, Unembedded, ahead_of, count_failure, descriptors, dimensions, lacking,
@@ -50,15 +53,18 @@ pub use documents::{
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
 };
+pub use forms::{copies, put_template, set_form, templates};
 pub use found::{
     Found, FoundChunk, coverage, for_each_vector, for_every_vector, found, searched_text, sources,
     successor, vector_in_scope, vector_of, vector_stamp,
 };
 pub use fts::{Item, Scope, WordHit, index_words, rebuild_words, search_words};
 pub use journal::{
-    StepRecord, TickRecord, TickStatus, begin_tick, finish_tick, keep_nearest, latest_undoable,
-    nearest_of, record_step, running_ticks, set_step_status, steps_of, tick, ticks,
+    StepRecord, TickRecord, TickStatus, begin_tick, clustered_with, finish_tick, keep_nearest,
+    latest_undoable, nearest_of, record_step, running_ticks, set_clustered_with, set_step_status,
+    steps_of, tick, ticks, touched,
 };
+pub use meta::{count_up, meta, set_meta};
 pub use quality::{
     Generator, Latency, Quality, flat_prompts, generators, latency, quality, queue_wait,
 };
@@ -67,7 +73,7 @@ pub use reindex::{chunks_after, embedded_after, refresh_words};
 pub use relations::{Relations, relations};
 pub use terms::{Term, is_unspaced, query_terms, terms_of};
 
-pub use overview::{Overview, overview};
+pub use overview::{Consolidation, Overview, ProviderCalls, consolidation, overview};
 
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
