@@ -383,3 +383,30 @@ fn own_sources_are_not_listed_as_links() {
     assert_eq!(source["links"], serde_json::json!([]));
     assert_eq!(source["proven"]["id"], proven.id.as_str());
 }
+
+#[test]
+fn expired_texts_do_not_crowd_out_the_others() {
+    let home = Home::new();
+    let entries: Vec<Entry> =
+        (0..243).map(|n| entry(&format!("note {n}"), Kind::Insight, None)).collect();
+    admit(&home, &entries);
+    let embedder = embedder();
+    let [near, far] = ["harbor pilot", "invoice paper"]
+        .map(|text| embedder.embed(&[text.to_string()], Role::Query).pop().unwrap().unwrap());
+    let steps: Vec<Step> = entries
+        .iter()
+        .enumerate()
+        .map(|(at, entry)| Step::Embed {
+            entry: entry.id.clone(),
+            descriptor: embedder.descriptor().id(),
+            vector: if at < 3 { far.clone() } else { near.clone() },
+        })
+        .collect();
+    perform(&mut open(&home), &steps);
+    let expire = "UPDATE entry SET state = 'expired' WHERE seq > 3";
+    open(&home).write(|tx| Ok(tx.execute_batch(expire)?)).unwrap();
+    let answer = home.json(&["search", "--only", "meaning", "harbor pilot"]);
+    assert_eq!(texts(&answer), ["note 2", "note 1", "note 0"]);
+    let all = home.json(&["search", "--only", "meaning", "harbor pilot", "--all", "-k", "3"]);
+    assert_eq!(texts(&all), ["note 242", "note 241", "note 240"]);
+}
