@@ -125,12 +125,7 @@ impl From<Output> for Outcome {
 }
 
 impl Outcome {
-    /// What was printed with single spaces, however it was wrapped.
-    pub fn said(&self) -> String {
-        self.out.split_whitespace().collect::<Vec<_>>().join(" ")
-    }
-
-    /// The same of what went to standard error.
+    /// What went to standard error with single spaces, however it was wrapped.
     pub fn complained(&self) -> String {
         self.err.split_whitespace().collect::<Vec<_>>().join(" ")
     }
