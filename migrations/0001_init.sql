@@ -76,6 +76,14 @@ CREATE TABLE link (
 -- Links are looked up from either end.
 CREATE INDEX link_b ON link (b, descriptor);
 
+-- The scale that the links of a descriptor were computed with: another one, and they are computed
+-- again from their cosines.
+CREATE TABLE link_scale (
+  descriptor  TEXT PRIMARY KEY,
+  mean        REAL NOT NULL,
+  link        REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE provenance (
   proven      INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
   source      INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
@@ -118,9 +126,11 @@ CREATE TABLE section_vector (
   descriptor  TEXT NOT NULL,
   text_hash   TEXT NOT NULL,
   data        BLOB NOT NULL,                       -- f32 little-endian, unit length
-  used        INTEGER NOT NULL,                    -- when it was computed
+  used        INTEGER NOT NULL,                    -- when it was last of use, to within a week
   PRIMARY KEY (descriptor, text_hash)
 ) STRICT, WITHOUT ROWID;
+-- For dropping vectors of sections long gone.
+CREATE INDEX section_vector_used ON section_vector (used);
 
 CREATE TABLE tick (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -168,7 +178,7 @@ CREATE INDEX file_write_path ON file_write (path);
 CREATE TABLE call (
   id                INTEGER PRIMARY KEY AUTOINCREMENT,
   tick              INTEGER,
-  purpose           TEXT NOT NULL,                 -- merge | substance | observe | canary
+  purpose           TEXT NOT NULL,                 -- merge | substance | observe | canary | replay
   cluster           TEXT,
   attempt           INTEGER NOT NULL DEFAULT 1,
   provider          TEXT NOT NULL,
@@ -196,10 +206,22 @@ CREATE TABLE call (
   prompt_ms         REAL,
   generation_ms     REAL,
   queue_ms          REAL,
-  reply             TEXT                           -- bounded; empty when keeping replies is off
+  reply             TEXT,                          -- bounded; empty when keeping replies is off
+  digest            TEXT NOT NULL DEFAULT '',      -- names the question: the same one is not paid twice
+  whole             INTEGER NOT NULL DEFAULT 0,    -- the reply is kept in full
+  used              INTEGER NOT NULL DEFAULT 0     -- a run made something of the answer, or refused it
 ) STRICT;
 CREATE INDEX call_outcome ON call (outcome);
 CREATE INDEX call_opened ON call (opened);
+-- Before a request: was the same asked and the answer not used?
+CREATE INDEX call_digest ON call (digest);
+
+-- The clusters that were asked about, as they were asked (`consolidate.keep_prompts`), for
+-- `prompt replay`.
+CREATE TABLE prompt (
+  call        INTEGER PRIMARY KEY REFERENCES call (id) ON DELETE CASCADE,
+  cluster     TEXT NOT NULL                        -- JSON: members, links, what it replaces
+) STRICT;
 
 -- A provider that said "not before": asked again by itself once the time is past.
 CREATE TABLE pause (

@@ -11,7 +11,7 @@ mod library;
 mod package;
 mod place;
 
-pub use golden::check_golden;
+pub use golden::{check_golden, make_ready};
 pub use place::is_sound;
 
 use super::{Descriptor, ModelFile, Origin};
@@ -81,7 +81,7 @@ impl Installer<'_> {
         }
         (self.say)(&format!(
             "{} ({:.1} MB) is in place",
-            wanted.place.display(),
+            wanted.place.strip_prefix(&self.models).unwrap_or(&wanted.place).display(),
             megabytes(wanted.bytes)
         ));
         Ok(true)

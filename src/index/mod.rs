@@ -3,8 +3,9 @@
 //! One interface, [`Neighbours`], over a set of keyed unit vectors, with two implementations:
 //! [`Exact`] compares with every vector, in blocks; [`Hnsw`] walks a graph and looks at few. Both
 //! work on 8-bit codes ([`quantise`]), a quarter of the size of the stored vectors, that lie in a
-//! file and not in memory, and propose candidates; [`nearest`] then computes the cosines that count from the stored vectors, so
-//! a coarse code can cost a neighbour at the very edge but never gives a wrong cosine.
+//! file and not in memory, and propose candidates; [`nearest`] then computes the cosines that count
+//! from the stored vectors, so a coarse code can cost a neighbour at the very edge but never gives a
+//! wrong cosine.
 //!
 //! Which one serves follows from the size: exact up to [`EXACT_LIMIT`] numbers. Links never cross
 //! projects, so there is one index a project and the limit counts the vectors of one.

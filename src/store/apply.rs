@@ -198,9 +198,11 @@ fn ends(tx: &Transaction<'_>, link: &Link) -> Result<(i64, i64)> {
 }
 
 fn merge(tx: &Transaction<'_>, step: &Step, now: i64, reason: &str) -> Result<()> {
-    let Step::Merge { cluster, proven, sources, replaces, descriptor, vector, .. } = step else {
+    let Step::Merge { cluster, proven, sources, replaces, descriptor, vector, calls, .. } = step
+    else {
         return Err(Error::refused("not a merge"));
     };
+    super::use_calls(tx, calls)?;
     let seq = insert(tx, proven, now, reason)?;
     insert_vector(tx, seq, descriptor, vector)?;
     tx.prepare_cached("DELETE FROM cluster WHERE key = ?1")?.execute([cluster])?;

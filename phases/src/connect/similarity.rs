@@ -64,6 +64,20 @@ impl Scale {
         value.clamp(0.0, 1.0)
     }
 
+    /// The raw cosine at which a pair without shared words has this similarity; above the mean.
+    pub fn cosine(self, similarity: f32) -> f32 {
+        if similarity <= LINK_LINE {
+            self.mean + similarity / LINK_LINE * (self.link - self.mean)
+        } else {
+            self.link + (similarity - LINK_LINE) / (1.0 - LINK_LINE) * (1.0 - self.link)
+        }
+    }
+
+    /// The highest similarity of any pair, where no two vectors have a cosine above `highest`.
+    pub fn reach(self, highest: f32) -> f32 {
+        self.similarity(highest, CANDIDATE_LEXICAL)
+    }
+
     /// The raw cosine below which a pair is not looked at: it would need a lexical cosine above
     /// [`CANDIDATE_LEXICAL`] to be linked.
     pub fn candidate_cosine(self) -> f32 {

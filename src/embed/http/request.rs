@@ -151,6 +151,11 @@ fn classify(status: StatusCode, body: &str) -> Failure {
     }
 }
 
+/// The vectors in the body of an answer to `count` texts; `None` where it cannot be read.
+pub fn read_answer(text: &str, count: usize) -> Option<Vec<Vec<f32>>> {
+    parse(text).ok().map(|answer| in_order(answer, count))
+}
+
 /// Some servers write `NaN`, which is no JSON: such numbers become nulls, so that one text's bad
 /// vector does not spoil the answer for its neighbours.
 fn parse(text: &str) -> serde_json::Result<Answer> {

@@ -8,6 +8,7 @@
 pub mod graph;
 mod neighbours;
 pub mod offline;
+pub mod rescale;
 mod vectors;
 
 use super::{Context, Level, Mode, serving};
@@ -34,6 +35,7 @@ const NEIGHBOURS: usize = 64;
 
 /// Embeds and links what is pending.
 pub fn run(ctx: &mut Context<'_>) -> Result<()> {
+    rescale::run(ctx)?;
     let descriptor = ctx.embedder()?.descriptor().id();
     let keep = ctx.mode == Mode::Live;
     let mut indexes = Indexes::new(&descriptor, ctx.paths.index(), keep);
@@ -118,7 +120,11 @@ fn connect(
         }
     }
     let keys: Vec<i64> = entries.iter().map(|entry| entry.stored.seq).collect();
+    let has_scale = links::scale_of(ctx.store.reader(), &descriptor)?.is_some();
     ctx.perform_with(steps, |tx| {
+        if !has_scale && !keys.is_empty() {
+            links::put_scale(tx, &descriptor, settings.scale.mean, settings.scale.link)?;
+        }
         keys.iter().try_for_each(|key| links::retire_other_links(tx, &descriptor, *key))?;
         taught.keep(tx)
     })

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::store::{self, StoredEntry, links};
 use lifecycle_phases::cluster;
 use lifecycle_phases::consolidate::Cluster;
-use lifecycle_phases::{Entry, EntryId, Kind, Link, State};
+use lifecycle_phases::{Entry, EntryId, Kind, Link};
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
 
@@ -52,18 +52,11 @@ fn clusters_of(ctx: &Context<'_>, descriptor: &str, seeds: &[i64]) -> Result<Vec
     let mut found = Vec::new();
     for group in cluster::clusters(&components.graph, graph::cluster_settings(ctx.settings)) {
         let cluster = expand(connection, &group.members, &components.links)?;
-        let fresh = cluster.members.iter().any(|entry| is_fresh(entry, &cluster));
-        if fresh && cluster.members.len() >= ctx.settings.consolidate.min_cluster {
+        if cluster.is_fresh() && cluster.members.len() >= ctx.settings.consolidate.min_cluster {
             found.push(cluster);
         }
     }
     Ok(found)
-}
-
-/// Whether an entry has yet to be consolidated. A protected one stays buffered when a proven entry
-/// quotes it, so it counts as new only where nothing was proven yet.
-fn is_fresh(entry: &Entry, cluster: &Cluster) -> bool {
-    entry.state == State::Buffered && (cluster.replaces.is_empty() || !entry.is_protected())
 }
 
 /// The group with each proven entry replaced by the originals it was made of.
@@ -79,6 +72,8 @@ pub fn expand(connection: &Connection, group: &[EntryId], links: &[Link]) -> Res
         if originals.is_empty() {
             cluster.members.push(stored.entry);
         } else {
+            let ids = originals.iter().map(|entry| entry.id.clone()).collect();
+            cluster.origins.insert(stored.entry.id.clone(), ids);
             cluster.members.extend(originals);
             cluster.replaces.push(stored.entry);
         }
