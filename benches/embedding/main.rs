@@ -3,19 +3,23 @@
 //!     cargo bench --bench embedding -- MODE [--model NAME] [--threads N] [--repeats N] [--out FILE]
 //!
 //! Modes: `first` (start to first vector), `one` (one text of about 60 tokens, warm), `batch` (20
-//! such texts), `mixed` (2,000 texts of 6 to 257 tokens), `vectors` (500 vectors into --out).
+//! such texts), `each` (20 such texts one after the other, as they come from a person), `served` (one
+//! text through the server, on the loopback), `mixed` (2,000 texts of 6 to 257 tokens), `vectors` (500
+//! vectors into --out).
 //! `run.py` runs these and the same modes of `reference.py` in turn and keeps the raw lines.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a measurement that fails has failed")]
 
 use lifecycle::config::Layers;
 use lifecycle::embed::onnx::OnnxEmbedder;
+use lifecycle::embed::serve::{ServedEmbedder, Serving, serve};
 use lifecycle::embed::{CHUNK, Catalog, Embedder, Role};
 use lifecycle::paths::Paths;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 struct Arguments {
     mode: String,
@@ -28,6 +32,8 @@ struct Arguments {
 }
 
 fn main() {
+    lifecycle::quiet::silence_runtime();
+    lifecycle::quiet::settle_memory();
     let start = Instant::now();
     let arguments = arguments();
     let embedder = embedder(&arguments);
@@ -35,6 +41,8 @@ fn main() {
         "first" => first(&embedder, &arguments),
         "one" => warm(&embedder, &texts(&arguments, "batch")[..1], &arguments),
         "batch" => warm(&embedder, &texts(&arguments, "batch"), &arguments),
+        "each" => each(&embedder, &arguments),
+        "served" => served(embedder, &arguments),
         "mixed" => mixed(&embedder, &arguments),
         "vectors" => vectors(&embedder, &arguments),
         other => panic!("no mode `{other}`"),
@@ -93,7 +101,7 @@ fn texts(arguments: &Arguments, group: &str) -> Vec<String> {
         .collect()
 }
 
-fn embed(embedder: &OnnxEmbedder, texts: &[String]) -> Vec<Vec<f32>> {
+fn embed(embedder: &dyn Embedder, texts: &[String]) -> Vec<Vec<f32>> {
     texts
         .chunks(CHUNK)
         .flat_map(|chunk| embedder.embed(chunk, Role::Document))
@@ -108,7 +116,7 @@ fn first(embedder: &OnnxEmbedder, arguments: &Arguments) -> Value {
     json!({"first_s": start.elapsed().as_secs_f64()})
 }
 
-fn warm(embedder: &OnnxEmbedder, texts: &[String], arguments: &Arguments) -> Value {
+fn warm(embedder: &dyn Embedder, texts: &[String], arguments: &Arguments) -> Value {
     embed(embedder, texts);
     let times: Vec<f64> = (0..arguments.repeats)
         .map(|_| {
@@ -117,8 +125,50 @@ fn warm(embedder: &OnnxEmbedder, texts: &[String], arguments: &Arguments) -> Val
             start.elapsed().as_secs_f64() * 1e3
         })
         .collect();
+    timed(texts.len(), times)
+}
+
+fn timed(texts: usize, times: Vec<f64>) -> Value {
     let least = times.iter().copied().fold(f64::INFINITY, f64::min);
-    json!({"texts": texts.len(), "least_ms": least, "all_ms": times})
+    json!({"texts": texts, "least_ms": least, "all_ms": times})
+}
+
+fn each(embedder: &OnnxEmbedder, arguments: &Arguments) -> Value {
+    let texts = texts(arguments, "batch");
+    embed(embedder, &texts[..1]);
+    let mut times = Vec::new();
+    for _ in 0..arguments.repeats.div_ceil(texts.len()) {
+        for text in texts.chunks(1) {
+            let start = Instant::now();
+            embed(embedder, text);
+            times.push(start.elapsed().as_secs_f64() * 1e3);
+        }
+    }
+    timed(1, times)
+}
+
+/// A server in this process and a client that speaks to it over the loopback.
+fn served(embedder: OnnxEmbedder, arguments: &Arguments) -> Value {
+    let text = &texts(arguments, "batch")[..1];
+    embed(&embedder, text);
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_path_buf();
+    let paths = Paths { config_file: data.join("config.toml"), home: data.clone(), data };
+    let descriptor = embedder.descriptor().clone();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let server_paths = paths.clone();
+    std::thread::spawn(move || {
+        let address = "127.0.0.1:0".parse().unwrap();
+        let serving = Serving { address, token: None, idle: Duration::ZERO };
+        serve(Arc::new(embedder), &server_paths, &serving, |at| sender.send(at).unwrap()).unwrap();
+    });
+    let address = receiver.recv().unwrap().to_string();
+    // Without files of its own: what is not answered by the server fails.
+    let settings = Layers::defaults().settings().unwrap().embed;
+    let local = OnnxEmbedder::new(descriptor, &settings, folder.path());
+    let timeout = Duration::from_secs(60);
+    let client = ServedEmbedder::new(local, &paths, &address, timeout, false);
+    warm(&client, text, arguments)
 }
 
 fn mixed(embedder: &OnnxEmbedder, arguments: &Arguments) -> Value {

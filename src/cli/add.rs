@@ -258,6 +258,8 @@ fn unreadable(file: &Path, error: &std::io::Error) -> Error {
 /// were known.
 fn store(session: &Session, arrivals: &[Arrival]) -> Result<Vec<EntryId>> {
     let now = session.clock.now();
+    let own = &session.settings.capture.own_wordings;
+    let arrivals = &buffer::without_wordings(arrivals, own);
     let stored = Store::open(&session.paths, &session.settings)
         .and_then(|mut store| buffer::admit(&mut store, arrivals, now, "add"));
     match stored {

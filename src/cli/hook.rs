@@ -10,6 +10,7 @@ use crate::capture::hook::Told;
 use crate::capture::{Assistant, hook};
 use crate::clock::Clock;
 use crate::config::{Layers, Settings};
+use crate::embed::serve::start_for_session;
 use crate::paths::Paths;
 use crate::tick::{buffer::Gate, detached};
 use clap::Args;
@@ -53,7 +54,13 @@ pub fn main(args: &[OsString]) -> Option<std::process::ExitCode> {
 fn follow(told: &Told) -> Option<()> {
     let paths = Paths::from_env().ok()?;
     match told.event.as_str() {
-        "SessionStart" | "UserPromptSubmit" => brief(&paths, told),
+        "SessionStart" => {
+            let said = brief(&paths, told);
+            // So that the model is warm when the conversation first asks.
+            start_for_session(&paths).ok();
+            said
+        }
+        "UserPromptSubmit" => brief(&paths, told),
         "SessionEnd" | "PreCompact" => start_tick(&paths),
         _ => None,
     }

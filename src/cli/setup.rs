@@ -1,8 +1,7 @@
 //! `lifecycle setup`: the runtime library and the default embedding model, ready to use.
 
 use super::{Session, print_text};
-use crate::embed::install::{Installer, check_golden};
-use crate::embed::onnx::OnnxEmbedder;
+use crate::embed::install::{Installer, make_ready};
 use crate::embed::{Catalog, Descriptor, runtime};
 use crate::error::{ExitCode, Result};
 use std::path::{Path, PathBuf};
@@ -43,7 +42,5 @@ pub fn run(session: &Session, args: &SetupArgs) -> Result<ExitCode> {
 fn check(descriptor: &Descriptor, session: &Session, models: &Path) -> Result<usize> {
     let mut settings = session.settings.embed.clone();
     settings.onnxruntime = runtime::installed_library(models).display().to_string();
-    let embedder = OnnxEmbedder::new(descriptor.clone(), &settings, models);
-    embedder.load()?;
-    check_golden(&embedder)
+    make_ready(descriptor, &settings, models)
 }

@@ -32,6 +32,7 @@ pub struct HttpEmbedder {
     descriptor: Descriptor,
     client: Client,
     batch_chars: usize,
+    parallel: usize,
     dimensions: OnceLock<usize>,
     /// Longest text in characters that is sent whole, once a refusal has taught it.
     window: AtomicUsize,
@@ -47,6 +48,7 @@ impl HttpEmbedder {
         Ok(Self {
             client: Client::new(settings)?,
             batch_chars: settings.batch_tokens * CHARS_A_TOKEN,
+            parallel: settings.url_parallel.max(1),
             descriptor,
             dimensions,
             window: AtomicUsize::new(usize::MAX),
@@ -112,10 +114,13 @@ impl HttpEmbedder {
     }
 
     fn check(&self, answer: Vec<f32>) -> Embedding {
-        let known = self.dimensions.get().copied().unwrap_or(answer.len());
-        let vector = unit(answer, known).map_err(EmbedError::Vector)?;
-        self.dimensions.get_or_init(|| vector.len());
-        Ok(vector)
+        let got = answer.len();
+        let vector = unit(answer, got).map_err(EmbedError::Vector)?;
+        // The first sound vector fixes the length, whichever request brought it.
+        match *self.dimensions.get_or_init(|| got) {
+            want if want == got => Ok(vector),
+            want => Err(EmbedError::Vector(VectorProblem::Length { got, want })),
+        }
     }
 
     fn known_dimensions(&self) -> usize {
@@ -132,6 +137,48 @@ impl HttpEmbedder {
             },
             _ => self.embed_batch(batch),
         }
+    }
+
+    /// The results of all batches in order, `parallel` requests at a time.
+    fn embed_all(&self, batches: &[&[String]]) -> Vec<Embedding> {
+        let next = AtomicUsize::new(0);
+        let gone: OnceLock<String> = OnceLock::new();
+        let work = || {
+            let mut done = Vec::new();
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(batch) = batches.get(at) else { return done };
+                done.push((at, self.embed_unless_gone(batch, &gone)));
+            }
+        };
+        let mut found = if self.parallel.min(batches.len()) < 2 {
+            work()
+        } else {
+            std::thread::scope(|scope| {
+                let workers: Vec<_> =
+                    (0..self.parallel.min(batches.len())).map(|_| scope.spawn(work)).collect();
+                workers
+                    .into_iter()
+                    .flat_map(|worker| {
+                        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                    })
+                    .collect()
+            })
+        };
+        found.sort_by_key(|(at, _)| *at);
+        found.into_iter().flat_map(|(_, results)| results).collect()
+    }
+
+    /// Once the server went away it is not asked again: each batch would only cost a time-out.
+    fn embed_unless_gone(&self, batch: &[String], gone: &OnceLock<String>) -> Vec<Embedding> {
+        if let Some(problem) = gone.get() {
+            return batch.iter().map(|_| Err(EmbedError::Server(problem.clone()))).collect();
+        }
+        let results = self.embed_text_or_windows(batch);
+        if let Some(Err(EmbedError::Server(problem))) = results.last() {
+            gone.get_or_init(|| problem.clone());
+        }
+        results
     }
 
     /// Blames the server when nothing worked and a harmless text does not work either.
@@ -175,16 +222,7 @@ impl Embedder for HttpEmbedder {
             .filter(|text| !is_blank(text))
             .map(|text| format!("{prefix}{text}"))
             .collect();
-        let mut found = Vec::with_capacity(prefixed.len());
-        for batch in batches(&prefixed, self.batch_chars) {
-            found.extend(match found.last() {
-                // The server went away: asking again for each batch would only cost time-outs.
-                Some(Err(EmbedError::Server(problem))) => {
-                    batch.iter().map(|_| Err(EmbedError::Server(problem.clone()))).collect()
-                }
-                _ => self.embed_text_or_windows(batch),
-            });
-        }
+        let found = self.embed_all(&batches(&prefixed, self.batch_chars));
         let mut found = self.blame(found).into_iter();
         let mut next = || found.next().unwrap_or_else(|| Err(EmbedError::missing()));
         texts

@@ -11,7 +11,7 @@ mod library;
 mod package;
 mod place;
 
-pub use golden::check_golden;
+pub use golden::{check_golden, make_ready};
 pub use place::is_sound;
 
 use super::{Descriptor, ModelFile, Origin};

@@ -9,6 +9,8 @@
 //! or the surroundings are to blame ([`EmbedError::is_transient`]), since only the first counts
 //! against a text.
 //!
+//! Beside them stands the [`Reranker`], which reads a query and a text together.
+//!
 //! [`open`] loads nothing: library, tokenizer and weights are read by the first `embed` call.
 
 mod batch;
@@ -23,6 +25,8 @@ mod measured;
 pub mod onnx;
 mod open;
 mod pool;
+mod prepare;
+mod rerank;
 pub mod runtime;
 pub mod serve;
 mod tokens;
@@ -30,11 +34,14 @@ mod vector;
 
 pub use calibration::Calibration;
 pub use catalog::Catalog;
-pub use descriptor::{Descriptor, Golden, ModelFile, Origin, Padding, Pooling};
+pub use descriptor::{Descriptor, Golden, ModelFile, ModelKind, Origin, Padding, Pooling};
 pub use error::EmbedError;
 pub use measured::Measured;
 pub use open::{open, open_installed};
+pub use rerank::{OnnxReranker, Reranker, open_reranker};
 pub use vector::{VectorProblem, cosine, unit};
+
+use std::collections::HashMap;
 
 /// What a text is embedded for; some models want another prefix for a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,6 +66,12 @@ pub trait Embedder: Send + Sync {
     /// with many texts pass some [`CHUNK`] of them at a time and store in between.
     fn embed(&self, texts: &[String], role: Role) -> Vec<Embedding>;
 
+    /// Tokens of each text as the model gets it, prefix, special tokens and all windows included;
+    /// 0 for one that has none. Empty where the tokenizer is not at hand.
+    fn count_tokens(&self, _texts: &[String], _role: Role) -> Vec<usize> {
+        Vec::new()
+    }
+
     /// Tells the length of the vectors already stored under this descriptor, so that a server
     /// that changes its model is noticed. Without effect where the descriptor states it.
     fn expect_dimensions(&self, _dimensions: usize) {}
@@ -71,6 +84,27 @@ pub trait Embedder: Send + Sync {
 
 /// A good number of texts for one [`Embedder::embed`] call.
 pub const CHUNK: usize = 256;
+
+/// As [`Embedder::embed`], but each different text is embedded once.
+pub fn embed_distinct(embedder: &dyn Embedder, texts: &[String], role: Role) -> Vec<Embedding> {
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut distinct: Vec<String> = Vec::new();
+    let place_of: Vec<usize> = texts
+        .iter()
+        .map(|text| {
+            *places.entry(text).or_insert_with(|| {
+                distinct.push(text.clone());
+                distinct.len() - 1
+            })
+        })
+        .collect();
+    let results = embedder.embed(&distinct, role);
+    let result = |place: usize| results.get(place).cloned();
+    place_of
+        .into_iter()
+        .map(|place| result(place).unwrap_or_else(|| Err(EmbedError::missing())))
+        .collect()
+}
 
 /// Embeds one text.
 pub fn embed_one(embedder: &dyn Embedder, text: &str, role: Role) -> Embedding {

@@ -8,7 +8,8 @@ use super::graph::Graph;
 use super::tokens::{Tokens, Window};
 use super::vector::{unit, weighted_mean};
 use super::{
-    CHUNK, Descriptor, EmbedError, Embedder, Embedding, Padding, Role, batch, descriptor, runtime,
+    CHUNK, Descriptor, EmbedError, Embedder, Embedding, Padding, Role, batch, descriptor, prepare,
+    runtime,
 };
 use crate::config::EmbedSettings;
 use crate::error::{Error, ExitCode, Result};
@@ -48,6 +49,18 @@ impl OnnxEmbedder {
     /// Loads library, tokenizer and weights now, so that a failure shows before any text.
     pub fn load(&self) -> Result<()> {
         self.with_model(|_| ())
+    }
+
+    /// Keeps the unfolded graph beside the original, for a model that asks for it. The next embedder
+    /// of the model loads that one. Returns whether anything was done.
+    pub fn prepare(&self) -> Result<bool> {
+        let environment = runtime::environment(&self.settings, &self.models)?;
+        prepare::make(&environment, &self.descriptor, &self.settings, &self.models)
+    }
+
+    /// Has the next embedder load the original again.
+    pub fn unprepare(&self) -> Result<()> {
+        prepare::remove(&self.descriptor, &self.models)
     }
 
     fn with_model<T>(&self, work: impl FnOnce(&mut Model) -> T) -> Result<T> {
@@ -144,6 +157,17 @@ impl Embedder for OnnxEmbedder {
         &self.descriptor
     }
 
+    fn count_tokens(&self, texts: &[String], role: Role) -> Vec<usize> {
+        let prefix = self.descriptor.prefix(role);
+        let count = |model: &mut Model, text: &String| {
+            let windows = tokenise(&model.tokens, prefix, text).unwrap_or_default();
+            windows.iter().map(Vec::len).sum()
+        };
+        let counted =
+            self.with_model(|model| texts.iter().map(|text| count(model, text)).collect());
+        counted.unwrap_or_default()
+    }
+
     fn embed(&self, texts: &[String], role: Role) -> Vec<Embedding> {
         let all = self.with_model(|model| {
             let chunks = texts.chunks(CHUNK);
@@ -173,14 +197,16 @@ fn load(descriptor: &Descriptor, settings: &EmbedSettings, models: &Path) -> Res
     let tokenizer = present(descriptor, &folder, descriptor::TOKENIZER)?;
     let graph_file = present(descriptor, &folder, &graph.name)?;
     let broken = |problem| Error::new(ExitCode::Missing, problem).hint(pull_hint(descriptor));
+    let open = |file: &Path| Graph::load(&environment, file, descriptor, threads(settings));
+    let prepared = prepare::find(descriptor, settings, models).and_then(|file| open(&file).ok());
     Ok(Model {
         tokens: Tokens::load(&tokenizer, descriptor).map_err(broken)?,
-        graph: Graph::load(&environment, &graph_file, descriptor, threads(settings))
-            .map_err(broken)?,
+        graph: prepared.map_or_else(|| open(&graph_file), Ok).map_err(broken)?,
     })
 }
 
-fn present(descriptor: &Descriptor, folder: &Path, name: &str) -> Result<PathBuf> {
+/// A file of a model, which must be there.
+pub(super) fn present(descriptor: &Descriptor, folder: &Path, name: &str) -> Result<PathBuf> {
     let path = folder.join(name);
     if path.is_file() {
         return Ok(path);

@@ -17,7 +17,7 @@ mod worker;
 
 pub use client::ServedEmbedder;
 pub use guard::check_address;
-pub use lock::{ServeLock, start_detached};
+pub use lock::{ServeLock, start_detached, start_for_session};
 pub use server::{Serving, serve};
 
 use serde::{Deserialize, Serialize};

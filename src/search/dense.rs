@@ -14,6 +14,20 @@ pub(super) struct DenseHit {
     pub cosine: f32,
 }
 
+impl DenseHit {
+    /// The hit of a text whose stored vector is `bytes`; none where that has another length or gives
+    /// no number.
+    pub fn of(item: Item, query: &[f32], bytes: &[u8]) -> Option<Self> {
+        let cosine = (bytes.len() == size_of_val(query)).then(|| dot(query, bytes))?;
+        cosine.is_finite().then_some(Self { item, cosine })
+    }
+
+    /// By cosine, equal ones newest first.
+    pub fn best_first(x: &Self, y: &Self) -> std::cmp::Ordering {
+        y.cosine.total_cmp(&x.cosine).then(y.item.rowid().cmp(&x.item.rowid()))
+    }
+}
+
 /// The `limit` texts in scope nearest to `query`, best first, equal ones newest first. A stored
 /// vector of another length, or with a product that is no number, takes no part.
 pub(super) fn scan(

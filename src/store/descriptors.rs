@@ -18,6 +18,8 @@ pub struct Unembedded {
     pub seq: i64,
     /// Its text.
     pub text: String,
+    /// Hash of the text, which vectors are found by.
+    pub content_hash: String,
 }
 
 /// Every descriptor that has vectors.
@@ -61,11 +63,11 @@ pub fn some_lacking(
     wanted: &str,
     limit: usize,
 ) -> Result<Vec<Unembedded>> {
-    let sql = format!("SELECT e.seq, e.text {LACKING} ORDER BY e.seq LIMIT ?3");
+    let sql = format!("SELECT e.seq, e.text, e.content_hash {LACKING} ORDER BY e.seq LIMIT ?3");
     let mut query = connection.prepare_cached(&sql)?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = query.query_map(params![serving, wanted, limit], |row| {
-        Ok(Unembedded { seq: row.get(0)?, text: row.get(1)? })
+        Ok(Unembedded { seq: row.get(0)?, text: row.get(1)?, content_hash: row.get(2)? })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

@@ -50,13 +50,22 @@ pub fn known_vector(
     if let Some(own) = vector(connection, descriptor, entry.seq)? {
         return Ok(Some((own, true)));
     }
+    let known = vector_of_text(connection, descriptor, &entry.entry.content_hash.0)?;
+    Ok(known.map(|vector| (vector, false)))
+}
+
+/// The vector of any entry whose text has this hash.
+pub fn vector_of_text(
+    connection: &Connection,
+    descriptor: &str,
+    content_hash: &str,
+) -> Result<Option<Vec<f32>>> {
     let mut query = connection.prepare_cached(
         "SELECT data FROM vector WHERE descriptor = ?1 AND text_hash = ?2 LIMIT 1",
     )?;
-    let hash = &entry.entry.content_hash.0;
     let data: Option<Vec<u8>> =
-        query.query_row(params![descriptor, hash], |row| row.get(0)).optional()?;
-    Ok(data.map(|data| (decode(&data), false)))
+        query.query_row(params![descriptor, content_hash], |row| row.get(0)).optional()?;
+    Ok(data.as_deref().map(decode))
 }
 
 /// The vector of the entry with key `seq`, where that entry is active.

@@ -135,6 +135,7 @@ fn say_what_stands(ctx: &mut Context<'_>) -> Result<()> {
 /// Closes the tick's row, where one was needed, and says how the command ends.
 pub(super) fn finish(ctx: &mut Context<'_>) -> Result<ExitCode> {
     ctx.note_redactions();
+    super::serving::warn_of_dead_lines(ctx);
     let failed = ctx.notes.iter().any(|note| note.level == Level::Failed);
     if failed && ctx.mode == Mode::Live {
         // A run that failed before its first step stands in the history as well.

@@ -7,9 +7,9 @@
 //! change of mind or a lost setting need no repair. Where the old model cannot be opened any more,
 //! the new one serves at once with what it has.
 
-use super::{Context, Doors, Guarded, Level};
+use super::{Context, Doors, Guarded, Level, connect};
 use crate::config::Settings;
-use crate::embed::{self, CHUNK, Descriptor, EmbedError, Embedder, Measured, Role, text_hash};
+use crate::embed::{self, CHUNK, EmbedError, Embedder, Measured, Role};
 use crate::error::Result;
 use crate::paths::Paths;
 use crate::progress::Progress;
@@ -50,14 +50,9 @@ pub fn open_with(
 
 /// Embeds some entries under the descriptor of the settings, where another one serves yet. Bounded
 /// by `embed.refill_entries`; what was done is kept if the tick is killed.
-///
-/// Also says, in every report, when the link line is one that no two entries can reach.
 pub fn refill(ctx: &mut Context<'_>) -> Result<()> {
     let embedder = ctx.embedder()?;
     let serving = embedder.descriptor().id();
-    if let Some(warning) = dead_line(ctx, embedder.descriptor(), &serving)? {
-        ctx.note(Level::Waiting, Phase::Connect, warning);
-    }
     let wanted = Guarded::new(embed::open(ctx.settings, ctx.paths)?, ctx.doors.clone());
     let id = wanted.descriptor().id();
     if serving == id {
@@ -84,33 +79,52 @@ pub fn refill(ctx: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A link line that can never fire: nearly 1, or above the highest cosine that calibration saw.
-fn dead_line(ctx: &Context<'_>, descriptor: &Descriptor, id: &str) -> Result<Option<String>> {
-    let similarity = ctx.settings.connect.link_similarity;
-    let line = descriptor.cosine(similarity);
-    let highest = Measured::load(ctx.paths, id)?.map_or(HIGHEST, |measured| measured.highest);
-    Ok((line > highest).then(|| {
-        format!(
-            "connect.link_similarity = {similarity} is cosine {line:.3} under {id}, but two \
-             different entries reach {highest:.3} at most: nothing new will ever be linked; lower \
-             it, or run `lifecycle model calibrate`"
-        )
-    }))
+/// Warns, in the report of every run whatever its phases, of a line that can never fire: one that not
+/// even the two most alike entries reach, be they of many words in common. What those are calibration
+/// has measured; without it only texts that are all but equal are taken for the limit.
+pub fn warn_of_dead_lines(ctx: &mut Context<'_>) {
+    // A model that cannot be opened has been said by the phase that wanted it.
+    let Ok(embedder) = ctx.embedder() else { return };
+    let descriptor = embedder.descriptor();
+    let measured = Measured::load(ctx.paths, &descriptor.id()).ok().flatten();
+    let highest = measured.map_or(HIGHEST, |measured| measured.highest);
+    let reach = connect::scale(descriptor).reach(highest);
+    let lines = [
+        ("connect.link_similarity", ctx.settings.connect.link_similarity, "linked"),
+        ("consolidate.cluster_similarity", ctx.settings.consolidate.cluster_similarity, "merged"),
+    ];
+    for (key, line, what) in lines.into_iter().filter(|(_, line, _)| *line > reach) {
+        let text = format!(
+            "{key} = {line} can never be reached under {}: the two most alike entries have cosine \
+             {highest:.3}, similarity {reach:.2} at most, so nothing new will be {what}; lower it, \
+             or run `lifecycle model calibrate`",
+            descriptor.id()
+        );
+        ctx.note(Level::Waiting, Phase::Connect, text);
+    }
 }
 
-/// Returns the problem that stops all further work, if there is one.
+/// Returns the problem that stops all further work, if there is one. A text that has a vector under
+/// the new model already, of whatever entry, is not embedded again.
 fn refill_chunk(
     ctx: &mut Context<'_>,
     wanted: &dyn Embedder,
     id: &str,
     chunk: &[store::Unembedded],
 ) -> Result<Option<EmbedError>> {
-    let texts: Vec<String> = chunk.iter().map(|entry| entry.text.clone()).collect();
-    let results = wanted.embed(&texts, Role::Document);
+    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    for entry in chunk {
+        match store::vectors::vector_of_text(ctx.store.reader(), id, &entry.content_hash)? {
+            Some(vector) => known.push((entry, Ok(vector))),
+            None => unknown.push(entry),
+        }
+    }
+    let texts: Vec<String> = unknown.iter().map(|entry| entry.text.clone()).collect();
+    let results = embed::embed_distinct(wanted, &texts, Role::Document);
     let max_attempts = ctx.settings.embed.max_attempts;
     ctx.store.write(|tx| {
-        for (entry, result) in chunk.iter().zip(&results) {
-            keep(tx, wanted, id, entry, result, max_attempts)?;
+        for (entry, result) in known.into_iter().chain(unknown.into_iter().zip(results.clone())) {
+            keep(tx, id, entry, &result, max_attempts)?;
         }
         Ok(())
     })?;
@@ -120,17 +134,13 @@ fn refill_chunk(
 
 fn keep(
     tx: &Transaction<'_>,
-    wanted: &dyn Embedder,
     id: &str,
     entry: &store::Unembedded,
     result: &embed::Embedding,
     max_attempts: u32,
 ) -> Result<()> {
     match result {
-        Ok(vector) => {
-            let hash = text_hash(&entry.text, wanted.descriptor());
-            store::put_vector(tx, entry.seq, id, &hash, vector)
-        }
+        Ok(vector) => store::put_vector(tx, entry.seq, id, &entry.content_hash, vector),
         Err(error) if error.is_transient() => Ok(()),
         Err(error) => store::count_failure(tx, entry.seq, id, &error.to_string(), max_attempts),
     }

@@ -2,7 +2,7 @@
 //! small model, and what happens when something is missing or broken.
 
 use lifecycle::config::{EmbedSettings, Layers};
-use lifecycle::embed::install::{Installer, check_golden};
+use lifecycle::embed::install::{Installer, check_golden, make_ready};
 use lifecycle::embed::onnx::OnnxEmbedder;
 use lifecycle::embed::{
     Catalog, Descriptor, EmbedError, Embedder, Role, cosine, embed_one, runtime,
@@ -23,6 +23,7 @@ struct Golden {
 struct GoldenEntry {
     text: String,
     last: Vec<f32>,
+    #[serde(default)]
     mean: Vec<f32>,
 }
 
@@ -32,8 +33,13 @@ pub fn models_folder() -> PathBuf {
     std::env::var_os("LIFECYCLE_MODELS").map_or(default, PathBuf::from)
 }
 
+/// Vectors of the 32-bit weights, by another library.
 fn golden() -> Vec<GoldenEntry> {
-    let text = std::fs::read_to_string(format!("{TINY}/golden.json")).unwrap();
+    golden_of("golden.json")
+}
+
+fn golden_of(file: &str) -> Vec<GoldenEntry> {
+    let text = std::fs::read_to_string(format!("{TINY}/{file}")).unwrap();
     serde_json::from_str::<Golden>(&text).unwrap().entries
 }
 
@@ -73,16 +79,31 @@ fn embed_all(embedder: &dyn Embedder, texts: &[String]) -> Vec<Vec<f32>> {
     embedder.embed(texts, Role::Document).into_iter().map(Result::unwrap).collect()
 }
 
+/// The INT8 graph is another function than the 32-bit one: its reference is its own arithmetic, done
+/// exactly by numpy.
 #[test]
 fn the_tiny_graphs_agree_with_the_reference_vectors() {
     for graph in GRAPHS {
         let (_folder, embedder) = tiny(graph, |_| ());
-        let floor = if graph.contains("int8") { 0.97 } else { 0.9999 };
-        for entry in golden().iter().filter(|entry| !entry.text.is_empty()) {
+        let own = if graph.contains("int8") { "golden_int8.json" } else { "golden.json" };
+        let entries: Vec<_> =
+            golden_of(own).into_iter().filter(|entry| !entry.text.is_empty()).collect();
+        assert_eq!(entries.len(), 5);
+        for entry in entries {
             let vector = embed_one(&embedder, &entry.text, Role::Document).unwrap();
             let found = cosine(&vector, &entry.last);
-            assert!(found > floor, "{graph} {found} {}", entry.text);
+            assert!(found > 0.9999, "{graph} {found} {}", entry.text);
         }
+    }
+}
+
+#[test]
+fn the_quantised_graph_stays_near_the_32_bit_one() {
+    let (_folder, embedder) = tiny("model_int8.onnx", |_| ());
+    for entry in golden().iter().filter(|entry| !entry.text.is_empty()) {
+        let vector = embed_one(&embedder, &entry.text, Role::Document).unwrap();
+        let found = cosine(&vector, &entry.last);
+        assert!(found > 0.999, "{found} {}", entry.text);
     }
 }
 
@@ -133,22 +154,89 @@ fn a_tokenizer_that_does_not_mark_the_end_is_refused() {
     assert!(error.message.contains("end mark 151643"), "{}", error.message);
 }
 
-#[test]
-fn a_vector_never_depends_on_its_batch() {
+/// Notes of very different lengths, as neighbours of each other.
+fn neighbours() -> Vec<String> {
     let mut notes: Vec<String> = golden().into_iter().map(|entry| entry.text).collect();
     notes.retain(|note| !note.is_empty());
     notes.push("a longer note about the port, ".repeat(12));
-    let small = small_model();
-    let tiny_int8 = tiny("model_int8.onnx", |_| ());
-    let embedders: [&dyn Embedder; 2] = [&small, &tiny_int8.1];
-    for embedder in embedders {
-        let together = embed_all(embedder, &notes);
-        for (note, vector) in notes.iter().zip(&together) {
-            let alone = embed_one(embedder, note, Role::Document).unwrap();
-            let name = &embedder.descriptor().name;
-            assert!(cosine(&alone, vector) > 0.999_999, "{name}: {note}");
+    notes
+}
+
+/// The least cosine of a note's vector in company to its vector alone.
+fn least_to_itself(embedder: &dyn Embedder) -> f32 {
+    let notes = neighbours();
+    let together = embed_all(embedder, &notes);
+    let alone = notes.iter().map(|note| embed_one(embedder, note, Role::Document).unwrap());
+    together.iter().zip(alone).map(|(one, other)| cosine(one, &other)).fold(f32::INFINITY, f32::min)
+}
+
+#[test]
+fn a_vector_never_depends_on_its_batch() {
+    for shipped in Catalog::shipped().iter().filter(|shipped| !shipped.batch_invariant) {
+        assert_eq!(shipped.texts_a_run(), 1, "{}", shipped.name);
+    }
+    assert!(least_to_itself(&small_model()) > 0.999_999);
+    for graph in GRAPHS {
+        let (_folder, embedder) = tiny(graph, |_| ());
+        let notes = neighbours();
+        for (note, vector) in notes.iter().zip(embed_all(&embedder, &notes)) {
+            let alone = embed_one(&embedder, note, Role::Document).unwrap();
+            assert_eq!(alone, vector, "{graph}, bit for bit: {note}");
         }
     }
+}
+
+/// Why such a graph runs one text at a time; if this ever fails, it need not any more.
+#[test]
+fn in_a_shared_run_dynamic_int8_would_depend_on_its_neighbours() {
+    let (_folder, embedder) = tiny("model_int8.onnx", |tiny| {
+        tiny.batch_invariant = true;
+        tiny.padding = lifecycle::embed::Padding::Right;
+    });
+    assert!(least_to_itself(&embedder) < 0.9999);
+}
+
+/// Vectors by chance, or the same one for every text: what a broken file may give.
+struct Broken(Descriptor, fn(&str, usize) -> f32);
+
+impl Embedder for Broken {
+    fn descriptor(&self) -> &Descriptor {
+        &self.0
+    }
+
+    fn embed(&self, texts: &[String], _role: Role) -> Vec<lifecycle::embed::Embedding> {
+        let vector = |text: &String| (0..64).map(|at| (self.1)(text, at)).collect();
+        texts.iter().map(|text| Ok(lifecycle::embed::unit(vector(text), 64).unwrap())).collect()
+    }
+}
+
+fn by_chance(text: &str, at: usize) -> f32 {
+    f32::from(blake3::hash(format!("{text} {at}").as_bytes()).as_bytes()[0]) - 127.5
+}
+
+fn the_same(_text: &str, _at: usize) -> f32 {
+    1.0
+}
+
+#[test]
+fn the_golden_pairs_of_each_model_notice_broken_files() {
+    for shipped in Catalog::shipped().iter() {
+        assert!(shipped.golden.len() >= 3, "{}", shipped.name);
+        for broken in [by_chance as fn(&str, usize) -> f32, the_same] {
+            let error = check_golden(&Broken(shipped.clone(), broken)).unwrap_err();
+            assert_eq!(error.code, ExitCode::Refused, "{}: {}", shipped.name, error.message);
+        }
+    }
+}
+
+#[test]
+fn the_same_text_is_embedded_once_a_call() {
+    let small = small_model();
+    let notes = texts(&["a note", "another", "a note", "", "another"]);
+    let results = lifecycle::embed::embed_distinct(&small, &notes, Role::Document);
+    assert_eq!((&results[0], &results[1]), (&results[2], &results[4]));
+    assert_eq!(results[3], Err(EmbedError::Blank));
+    assert_ne!(results[0], results[1]);
 }
 
 #[test]
@@ -167,6 +255,45 @@ fn a_text_longer_than_the_model_keeps_what_stands_at_its_end() {
 fn the_golden_pairs_of_the_small_model_agree() {
     let small = small_model();
     assert!(check_golden(&small).unwrap() >= 2);
+}
+
+/// The small model in a models folder of its own.
+fn small_in(models: &Path) -> OnnxEmbedder {
+    let descriptor = Catalog::shipped().get("all-minilm-l6-v2").unwrap().clone();
+    let folder = models.join(&descriptor.name);
+    std::fs::create_dir_all(&folder).unwrap();
+    for file in &descriptor.files {
+        let sound = models_folder().join(&descriptor.name).join(&file.name);
+        std::fs::copy(sound, folder.join(&file.name)).unwrap();
+    }
+    OnnxEmbedder::new(descriptor, &settings(), models)
+}
+
+#[test]
+fn the_prepared_graph_gives_the_same_vectors_and_is_never_needed() {
+    let models = tempfile::tempdir().unwrap();
+    let original = small_in(models.path());
+    let descriptor = original.descriptor().clone();
+    let wanted = embed_all(&original, &neighbours());
+    assert!(make_ready(&descriptor, &settings(), models.path()).unwrap() >= 3);
+    assert!(!original.prepare().unwrap(), "it is there");
+    let prepared = models.path().join("all-minilm-l6-v2/prepared");
+    let open = || OnnxEmbedder::new(descriptor.clone(), &settings(), models.path());
+    // Without the original graph's content, only the prepared one can answer.
+    let graph = models.path().join("all-minilm-l6-v2/model.onnx");
+    let kept = std::fs::read(&graph).unwrap();
+    std::fs::write(&graph, "not a graph").unwrap();
+    for (one, other) in embed_all(&open(), &neighbours()).iter().zip(&wanted) {
+        assert!(cosine(one, other) > 0.999_999);
+    }
+    // Damaged, or made from another graph: the original serves.
+    std::fs::write(&graph, &kept).unwrap();
+    std::fs::write(prepared.join("model.bin"), "cut").unwrap();
+    assert_eq!(embed_all(&open(), &neighbours()), wanted);
+    std::fs::write(prepared.join("made-from"), "something else").unwrap();
+    assert_eq!(embed_all(&open(), &neighbours()), wanted);
+    assert!(open().prepare().unwrap(), "made anew");
+    assert!(std::fs::metadata(prepared.join("model.bin")).unwrap().len() > 80_000_000);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! From one model to the next, and a scale measured on the user's own entries.
 
+use crate::embed::models_folder;
 use crate::embed_server::{StandIn, sound};
 use crate::support::Home;
 use lifecycle::clock::Clock;
@@ -164,18 +165,223 @@ fn few_entries_keep_the_shipped_scale() {
     assert_eq!(Measured::load(&place.paths, &other).unwrap(), None);
 }
 
+/// The text of a report without line breaks and without the signs that Markdown and HTML need.
+fn flat(text: &str) -> String {
+    let plain = text.replace('\\', "").replace("&#64;", "@");
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn a_line_that_no_pair_reaches_is_said_in_every_report() {
     let place = Place::new();
     let small = place.small();
     place.fill(3, &small, 384);
     let calibration = Calibration { mean: 0.1, link: 0.5, cluster: 0.6 };
-    let measured = Measured { calibration, highest: 0.45, entries: 300, pairs: 9000, at: 0 };
+    let measured = Measured { calibration, highest: 0.2, entries: 300, pairs: 9000, at: 0 };
     measured.save(&place.paths, &small).unwrap();
-    for _ in 0..2 {
-        let mut ctx = place.context();
-        serving::refill(&mut ctx).unwrap();
-        let text = &ctx.notes[0].text;
-        assert!(text.contains("cosine 0.500") && text.contains("0.450 at most"), "{text}");
+    let dead = "can never be reached under all-minilm-l6-v2";
+    for form in ["text", "markdown", "json", "html"] {
+        let shown = flat(&place.home.run(&["run", "--dry-run", "--format", form]).success().out);
+        for key in ["connect.link_similarity", "consolidate.cluster_similarity"] {
+            assert!(shown.contains(&format!("{key} = 0.")), "{form}: {shown}");
+        }
+        assert!(shown.contains(dead), "{form}: {shown}");
     }
+    // A run with nothing to connect, of another phase alone, says it too.
+    place.home.run(&["run"]).success();
+    for args in [vec!["run"], vec!["run", "--phase", "age"], vec!["report"]] {
+        let shown = flat(&place.home.run(&args).success().out);
+        assert!(shown.contains(dead), "{args:?}: {shown}");
+    }
+    // Words in common lift a pair: this line is low, but not dead.
+    Measured { highest: 0.45, ..measured }.save(&place.paths, &small).unwrap();
+    let shown = flat(&place.home.run(&["run"]).success().out);
+    assert!(!shown.contains("connect.link_similarity ="), "{shown}");
+    assert!(shown.contains("consolidate.cluster_similarity = 0.89 can never"), "{shown}");
+}
+
+/// Texts of both ends, cosine and similarity of every link.
+fn links(home: &Home) -> Vec<(String, String, f32, f32)> {
+    let connection = rusqlite::Connection::open(home.database()).unwrap();
+    let mut query = connection
+        .prepare(
+            "SELECT x.text, y.text, l.cosine, l.similarity FROM link l
+             JOIN entry x ON x.seq = l.a JOIN entry y ON y.seq = l.b WHERE l.active",
+        )
+        .unwrap();
+    let rows = query
+        .query_map([], |row| {
+            let (x, y): (String, String) = (row.get(0)?, row.get(1)?);
+            let (x, y) = if x < y { (x, y) } else { (y, x) };
+            Ok((x, y, row.get(2)?, row.get(3)?))
+        })
+        .unwrap();
+    let mut links: Vec<_> = rows.map(Result::unwrap).collect();
+    links.sort_by(|one, other| (&one.0, &one.1).cmp(&(&other.0, &other.1)));
+    links
+}
+
+const NOTES: [&str; 6] = [
+    "The API listens on port 8080 in every environment",
+    "Port 8080 is where the API listens",
+    "In staging the API uses port 8080 as well",
+    "Migrations run in CI only, never from a laptop",
+    "Nobody runs a migration by hand; CI does it",
+    "The harbour map is drawn with the tiles of last year",
+];
+
+fn noted() -> Home {
+    let home = Home::new();
+    for note in NOTES {
+        home.run(&["add", note]).success();
+    }
+    home
+}
+
+fn paths_of(home: &Home) -> Paths {
+    Paths {
+        data: home.store(),
+        config_file: home.path().join("home/.config/lifecycle/config.toml"),
+        home: home.path().join("home"),
+    }
+}
+
+/// A scale for the small model with this link line.
+fn scale_with(home: &Home, link: f32) {
+    let id = Catalog::shipped().get("all-minilm-l6-v2").unwrap().id();
+    let calibration = Calibration { mean: 0.1, link, cluster: link + 0.1 };
+    let measured = Measured { calibration, highest: 0.99, entries: 300, pairs: 9000, at: 0 };
+    measured.save(&paths_of(home), &id).unwrap();
+}
+
+const CONNECT: [&str; 5] = ["run", "--phase", "buffer", "--phase", "connect"];
+
+#[test]
+fn links_follow_a_new_scale_as_if_it_had_always_been_there() {
+    for link in [0.3, 0.62] {
+        let fresh = noted();
+        std::fs::create_dir_all(fresh.store()).unwrap();
+        scale_with(&fresh, link);
+        fresh.run(&CONNECT).success();
+        let home = noted();
+        home.run(&CONNECT).success();
+        let before = links(&home);
+        scale_with(&home, link);
+        let run = home.run(&CONNECT).success();
+        assert!(flat(&run.out).contains("the scale of all-minilm-l6-v2"), "{}", run.out);
+        assert_ne!(links(&home), before, "{link}");
+        assert_eq!(links(&home), links(&fresh), "{link}");
+        let again = home.run(&CONNECT).success();
+        assert!(!flat(&again.out).contains("the scale of"), "{}", again.out);
+    }
+}
+
+#[test]
+fn calibrate_brings_the_links_to_the_scale_it_measured() {
+    let mut place = Place::new();
+    let other = place.choose_other();
+    place.fill(240, &other, 64);
+    let url = format!("embed.url={}", place.server.url);
+    place.home.run(&["run", "--phase", "connect", "--set", &url]).success();
+    let before = links(&place.home);
+    assert!(!before.is_empty());
+    let outcome = calibrate(&place, &[]);
+    let scale = Measured::load(&place.paths, &other).unwrap().unwrap().calibration;
+    let scale = lifecycle_phases::connect::Scale { mean: scale.mean, link: scale.link };
+    let after = links(&place.home);
+    let count = |field: &str| outcome["links"][field].as_u64().unwrap() as usize;
+    assert_eq!(after.len() + count("dropped"), before.len());
+    assert!(count("changed") > 0 || count("dropped") > 0, "{outcome}");
+    let profile = lifecycle_phases::connect::Profile::of;
+    for (a, b, cosine, similarity) in &after {
+        let wanted =
+            lifecycle_phases::connect::similarity(scale, *cosine, &profile(a), &profile(b));
+        assert!((similarity - wanted).abs() < 1e-6 && wanted >= 0.75, "{similarity} {wanted}");
+    }
+}
+
+#[test]
+fn no_text_is_embedded_twice_under_one_model() {
+    let mut place = Place::new();
+    place.choose_other();
+    let url = format!("embed.url={}", place.server.url);
+    for project in ["p", "q"] {
+        std::fs::create_dir_all(place.home.path().join(project)).unwrap();
+        for note in &NOTES[..2] {
+            place.home.run(&["add", note, "--project", project]).success();
+        }
+    }
+    let asked = |place: &Place| -> Vec<String> { place.server.requests().concat() };
+    place.home.run(&["run", "--phase", "buffer", "--phase", "connect", "--set", &url]).success();
+    let mut first = asked(&place);
+    first.sort();
+    let mut wanted = NOTES[..2].to_vec();
+    wanted.sort();
+    assert_eq!(first, wanted, "four entries, two texts");
+    // The small model in between, and back: its vectors are still there.
+    place.home.run(&["run"]).success();
+    place.home.run(&["run", "--set", &url]).success();
+    assert_eq!(asked(&place).len(), 2);
+}
+
+/// A home with both models, the notes connected under the small one, and the tiny one chosen.
+fn changing() -> Home {
+    let home = crate::embed_pull::home(None);
+    let small = models_folder().join("all-minilm-l6-v2");
+    std::os::unix::fs::symlink(small, home.path().join("models/all-minilm-l6-v2")).unwrap();
+    home.run(&["model", "pull", "tiny", "--from", crate::embed_pull::TINY]).success();
+    for note in NOTES {
+        home.run(&["add", note]).success();
+    }
+    home.run(&CONNECT).success();
+    home.run(&["model", "use", "tiny"]).success();
+    // For this process, whose own models folder has no such description.
+    let beside = home.path().join("home/.config/lifecycle/models");
+    std::fs::create_dir_all(&beside).unwrap();
+    std::fs::copy(home.path().join("models/tiny.toml"), beside.join("tiny.toml")).unwrap();
+    home
+}
+
+/// Entries with a vector of the tiny model, and the name of the model that serves.
+fn progress(home: &Home) -> (usize, String) {
+    let connection = rusqlite::Connection::open(home.database()).unwrap();
+    let sql = "SELECT count(*) FROM vector WHERE descriptor LIKE 'tiny@%'";
+    let done: i64 = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+    let paths = paths_of(home);
+    let mut settings = Layers::defaults().settings().unwrap();
+    settings.embed.model = "tiny".into();
+    settings.embed.serve = lifecycle::config::Serve::Off;
+    let store = Store::open(&paths, &settings).unwrap();
+    let serving = serving::open(store.reader(), &settings, &paths).unwrap();
+    (done as usize, serving.descriptor().name.clone())
+}
+
+const REFILL: [&str; 7] =
+    ["run", "--phase", "buffer", "--phase", "connect", "--set", "embed.refill_entries=1"];
+
+#[test]
+fn a_change_of_model_goes_on_after_every_kill_and_never_mixes() {
+    let home = changing();
+    let (mut kills, mut most) = (0, 0);
+    for at in (1..=3).cycle().take(60) {
+        let fault = format!("kill@{at}");
+        let run = home.command(&REFILL).env("LIFECYCLE_FAULT", fault).output().unwrap();
+        kills += usize::from(!run.status.success());
+        let (done, serving) = progress(&home);
+        assert!(done >= most, "what was embedded stays");
+        most = done;
+        let wanted = if done < NOTES.len() { "all-minilm-l6-v2" } else { "tiny" };
+        assert_eq!(serving, wanted, "after {done} entries");
+        if done == NOTES.len() {
+            break;
+        }
+    }
+    assert!(kills > 3 && most == NOTES.len(), "{kills} kills, {most} entries");
+    let undisturbed = changing();
+    for _ in 0..8 {
+        undisturbed.run(&REFILL).success();
+        home.run(&REFILL).success();
+    }
+    assert_eq!(links(&home), links(&undisturbed));
+    assert_eq!(progress(&undisturbed), (NOTES.len(), "tiny".into()));
 }

@@ -99,6 +99,25 @@ fn strangers_get_the_shape_they_know() {
 }
 
 #[test]
+fn usage_counts_the_tokens_that_the_model_got() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = paths(folder.path());
+    let address = start(&paths, Arc::new(local()), None);
+    let http = Client::builder().no_proxy().build().unwrap();
+    let usage = |input: Value| {
+        let url = format!("http://{address}/v1/embeddings");
+        let body: Value =
+            http.post(&url).json(&json!({"input": input})).send().unwrap().json().unwrap();
+        (body["usage"]["prompt_tokens"].as_u64(), body["usage"]["total_tokens"].as_u64())
+    };
+    // [CLS] a note [SEP], and the same with one word more.
+    assert_eq!(usage(json!("a note")), (Some(4), Some(4)));
+    assert_eq!(usage(json!(["a note", "a short note"])), (Some(9), Some(9)));
+    let long = local().count_tokens(&["harbour ".repeat(700)], Role::Document);
+    assert_eq!(long, [700 + 3 * 2], "three windows, each with its marks");
+}
+
+#[test]
 fn requests_at_the_same_time_are_all_answered() {
     let folder = tempfile::tempdir().unwrap();
     let paths = paths(folder.path());
@@ -183,4 +202,98 @@ fn never_two_and_never_open_to_others_without_a_token() {
     assert_eq!(second.code, 5, "{}", second.err);
     let stopped = home.run(&["serve", "--address", "127.0.0.1:0", "--idle", "1"]);
     assert_eq!(stopped.code, 0, "the lock died with its holder, and an idle server ends");
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// A home whose settings ask for a server on a port of its own that ends after two idle seconds.
+fn home_with_server(serve: &str) -> (Home, u16) {
+    let mut home = Home::new();
+    home.set("LIFECYCLE_MODELS", models_folder().to_str().unwrap());
+    let port = free_port();
+    let file = home.path().join("home/.config/lifecycle/config.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let text = format!(
+        "[embed]\nserve = \"{serve}\"\nserve_address = \"127.0.0.1:{port}\"\n\
+         serve_idle_seconds = 2\n"
+    );
+    std::fs::write(file, text).unwrap();
+    (home, port)
+}
+
+/// The server's process once it answers; the tries bound the wait, not the clock.
+fn pid_at(port: u16) -> Option<u32> {
+    let http = Client::builder().no_proxy().build().unwrap();
+    for _ in 0..600 {
+        let answer = http.get(format!("http://127.0.0.1:{port}/health")).send();
+        if let Ok(health) = answer.and_then(|answer| answer.json::<Health>()) {
+            return Some(health.pid);
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    None
+}
+
+fn serve_lock_is_free(home: &Home) -> bool {
+    let opened = std::fs::OpenOptions::new().write(true).open(home.store().join("serve.lock"));
+    opened.is_ok_and(|file| file.try_lock().is_ok())
+}
+
+fn ends_by_itself(home: &Home) -> bool {
+    (0..600).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        serve_lock_is_free(home)
+    })
+}
+
+const BEGINS: &[u8] = br#"{"session_id":"s","hook_event_name":"SessionStart","cwd":"/p"}"#;
+
+#[test]
+fn a_conversation_that_begins_starts_one_server() {
+    let (home, port) = home_with_server("start");
+    let home = Arc::new(home);
+    let hooks: Vec<_> = (0..4)
+        .map(|_| {
+            let home = Arc::clone(&home);
+            std::thread::spawn(move || home.run_with(&["hook", "claude-code"], BEGINS))
+        })
+        .collect();
+    for hook in hooks {
+        let told = hook.join().unwrap().success();
+        assert_eq!((told.out.as_str(), told.err.as_str()), ("", ""), "a hook is silent");
+    }
+    let first = pid_at(port).expect("the server runs");
+    home.run_with(&["hook", "claude-code"], BEGINS).success();
+    assert_eq!(pid_at(port), Some(first), "never two");
+    let stop = br#"{"session_id":"s","hook_event_name":"Stop","cwd":"/p"}"#;
+    home.run_with(&["hook", "claude-code"], stop).success();
+    assert!(ends_by_itself(&home), "an idle server ends");
+}
+
+#[test]
+fn no_server_is_started_where_none_is_wanted() {
+    let (unwanted, _) = home_with_server("use");
+    unwanted.run_with(&["hook", "claude-code"], BEGINS).success();
+    assert!(!unwanted.store().join("serve.lock").exists());
+    // Asked for, but its model is not installed: the process that was started ends at once.
+    let (mut bare, _) = home_with_server("start");
+    let empty = bare.path().join("no-models");
+    bare.set("LIFECYCLE_MODELS", empty.to_str().unwrap());
+    bare.run(&["serve", "--if-wanted"]).success();
+    assert!(!bare.store().join("serve.lock").exists());
+}
+
+#[test]
+fn the_first_tick_that_embeds_starts_the_server() {
+    let (home, port) = home_with_server("start");
+    home.run(&["run"]).success();
+    assert!(!home.store().join("serve.lock").exists(), "there was nothing to embed");
+    home.run(&["add", "Migrations run in CI only"]).success();
+    let run = home.run(&["run"]).success();
+    assert!(!run.out.contains("embedding server"), "no news: {}", run.out);
+    assert!(pid_at(port).is_some());
+    assert!(ends_by_itself(&home));
 }

@@ -38,13 +38,18 @@ impl StandIn {
         Self { url, asked, _runtime: runtime }
     }
 
-    fn requests(&self) -> Vec<Vec<String>> {
+    pub fn requests(&self) -> Vec<Vec<String>> {
         self.asked.lock().unwrap().clone()
     }
 
     fn embedder(&self) -> Box<dyn Embedder> {
+        self.embedder_with(1)
+    }
+
+    fn embedder_with(&self, parallel: usize) -> Box<dyn Embedder> {
         let mut settings = Layers::defaults().settings().unwrap();
         settings.embed.url = self.url.clone();
+        settings.embed.url_parallel = parallel;
         let folder = std::path::PathBuf::from("/nonexistent");
         let paths =
             Paths { data: folder.clone(), config_file: folder.join("c.toml"), home: folder };
@@ -55,7 +60,7 @@ impl StandIn {
 async fn handle(State(shared): State<Shared>, Json(body): Json<Value>) -> impl IntoResponse {
     let texts: Vec<String> = serde_json::from_value(body["input"].clone()).unwrap();
     shared.asked.lock().unwrap().push(texts.clone());
-    let (status, body) = (shared.answer)(&texts);
+    let (status, body) = tokio::task::block_in_place(|| (shared.answer)(&texts));
     (StatusCode::from_u16(status).unwrap(), body)
 }
 
@@ -182,4 +187,27 @@ fn vectors_of_another_length_than_those_stored_are_refused() {
     embedder.expect_dimensions(64);
     let results = embedder.embed(&texts(&["a", "b"]), Role::Document);
     assert!(results.iter().all(|result| result.as_ref().unwrap_err().is_transient()));
+}
+
+/// Several machines behind one address: a request each, at the same time.
+#[test]
+fn requests_go_out_side_by_side_and_come_back_in_order() {
+    let waiting = Arc::new((Mutex::new(0), std::sync::Condvar::new()));
+    let server = StandIn::new(move |texts| {
+        // Answers only once three requests are there together.
+        let (count, changed) = &*waiting;
+        let mut together = count.lock().unwrap();
+        *together += 1;
+        changed.notify_all();
+        while *together < 3 {
+            together = changed.wait(together).unwrap();
+        }
+        drop(together);
+        sound(texts, ascii)
+    });
+    let notes: Vec<String> = (0..96).map(|n| "x".repeat(n + 1)).collect();
+    let results = server.embedder_with(3).embed(&notes, Role::Document);
+    let lengths: Vec<f32> = results.iter().map(|result| result.as_ref().unwrap()[0]).collect();
+    assert!(lengths.windows(2).all(|pair| pair[0] < pair[1]), "{lengths:?}");
+    assert!(server.requests().len() >= 3);
 }

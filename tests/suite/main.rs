@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(missing_docs)]
 
+mod add_url;
 mod architecture;
+mod bad_input;
 mod brake;
 mod brief;
 mod capture;
@@ -32,12 +34,18 @@ mod identity;
 mod live;
 mod mcp;
 mod model;
+mod model_account;
+mod model_context;
+mod model_kept;
+mod model_status;
 mod model_storm;
 mod observe;
 mod observe_live;
 mod odd_settings;
 mod redaction;
 mod report_page;
+mod requirements;
+mod rerank;
 mod retrieval;
 mod review_screen;
 mod route;

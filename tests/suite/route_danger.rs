@@ -88,7 +88,7 @@ fn a_plan_that_was_edited_writes_nowhere_else() {
         let outside = home.path().join(outside);
         std::fs::write(&outside, content).unwrap();
         std::fs::write(&file, text.replace(&inside, &outside.display().to_string())).unwrap();
-        home.run(&["apply", file.to_str().unwrap()]).code(6);
+        home.run(&["apply", file.to_str().unwrap()]).code(8);
         assert_eq!(std::fs::read_to_string(&outside).unwrap(), content);
     }
 }

@@ -6,9 +6,13 @@ use crate::config::Layers;
 use proptest::prelude::*;
 use std::path::Path;
 
-fn extractor() -> Extractor {
-    let marks = Layers::defaults().settings().unwrap().capture.marks;
-    Extractor::new(&marks, Redactor::default()).unwrap()
+/// Made once: its phrases are one large expression.
+fn extractor() -> &'static Extractor {
+    static EXTRACTOR: std::sync::LazyLock<Extractor> = std::sync::LazyLock::new(|| {
+        let marks = Layers::defaults().settings().unwrap().capture.marks;
+        Extractor::new(&marks, Redactor::default()).unwrap()
+    });
+    &EXTRACTOR
 }
 
 fn in_prompt(text: &str) -> Vec<String> {
@@ -54,7 +58,10 @@ fn the_samples_give_what_is_worth_keeping() {
     );
     assert_eq!(
         texts("03-huge-tool-result.jsonl"),
-        ["Then fix the exporter: an IMO number is unique per call sign, so dedupe on both fields."]
+        [
+            "Vessel 9004099 is a duplicate of 9004098; line 4101 of the log says so.",
+            "Then fix the exporter: an IMO number is unique per call sign, so dedupe on both fields.",
+        ]
     );
     assert_eq!(
         texts("04-sidechain-compact-branch.jsonl"),
@@ -82,6 +89,7 @@ fn the_samples_give_what_is_worth_keeping() {
         texts("09-codex-rollout.jsonl"),
         [
             "The lint step is slow; run clippy only on changed crates from now on.",
+            "`scripts/lint.sh` now lints only crates touched since main.",
             "Never push to main without the harbour master label.",
         ]
     );

@@ -6,11 +6,12 @@
 //! check the result.
 
 use crate::cli::{Session, print_json, print_text};
-use crate::embed::{CHUNK, Calibration, Embedder, Measured, Role, cosine};
+use crate::embed::{CHUNK, Calibration, Descriptor, Embedder, Measured, Role, cosine};
 use crate::error::Result;
 use crate::progress::Progress;
 use crate::store::{self, PlacedVector, Store};
-use crate::tick::serving;
+use crate::tick::connect::rescale::{Rescaled, rescale};
+use crate::tick::{TickLock, serving};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +64,7 @@ struct Outcome {
     check_in_use: Check,
     check_measured: Option<Check>,
     saved: bool,
+    links: Option<Rescaled>,
 }
 
 /// Measures, checks, and stores the scale.
@@ -76,10 +78,12 @@ pub fn run(session: &Session, args: &CalibrateArgs) -> Result<()> {
     let measured = Calibration::measure(&mut cosines).filter(|_| enough);
     let labelled = labelled(&*embedder)?;
     let save = measured.filter(|_| !args.dry_run);
+    let mut links = None;
     if let Some(calibration) = save {
         let (entries, pairs) = (vectors.len() as u64, cosines.len() as u64);
         let at = session.clock.now();
-        Measured { calibration, highest, entries, pairs, at }.save(&session.paths, &id)?;
+        let measured = Measured { calibration, highest, entries, pairs, at };
+        links = put_in_use(session, store, embedder.descriptor(), measured)?;
     }
     let in_use = embedder.descriptor().calibration;
     let outcome = Outcome {
@@ -91,8 +95,23 @@ pub fn run(session: &Session, args: &CalibrateArgs) -> Result<()> {
         check_in_use: check(&labelled, in_use.link),
         check_measured: measured.map(|scale| check(&labelled, scale.link)),
         saved: save.is_some(),
+        links,
     };
     show(session, &outcome)
+}
+
+/// Keeps the scale and brings the links to it. No tick may run meanwhile. Killed in between, the next
+/// tick does the rest.
+fn put_in_use(
+    session: &Session,
+    mut store: Store,
+    descriptor: &Descriptor,
+    measured: Measured,
+) -> Result<Option<Rescaled>> {
+    let _lock = TickLock::take(&session.paths)?;
+    measured.save(&session.paths, &descriptor.id())?;
+    let descriptor = Descriptor { calibration: measured.calibration, ..descriptor.clone() };
+    rescale(&mut store, &descriptor, session.settings.connect.link_similarity)
 }
 
 /// Cosines of the pairs taken for unrelated, and the highest of any pair.
@@ -184,7 +203,8 @@ fn show(session: &Session, outcome: &Outcome) -> Result<()> {
         }
     }
     if outcome.saved {
-        text += "the measured scale is in use from now on; links already there keep theirs\n";
+        let links = outcome.links.map(|links| format!("; {links}")).unwrap_or_default();
+        text += &format!("the measured scale is in use from now on{links}\n");
     }
     print_text(&text);
     Ok(())

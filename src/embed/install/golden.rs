@@ -1,8 +1,29 @@
 //! Golden pairs: texts whose cosine under the reference is known, embedded after an install, so
 //! that a broken quantisation or a wrong pooling is noticed before anything is stored.
 
-use crate::embed::{Embedder, Golden, Role, cosine, embed_one};
+use crate::config::EmbedSettings;
+use crate::embed::onnx::OnnxEmbedder;
+use crate::embed::{Descriptor, Embedder, Golden, Role, cosine, embed_one};
 use crate::error::{Error, ExitCode, Result};
+use std::path::Path;
+
+/// Makes an installed model ready: loads it, compares its golden pairs, keeps the unfolded graph where
+/// the descriptor asks for it, and compares once more with that. Returns how many pairs there are.
+pub fn make_ready(
+    descriptor: &Descriptor,
+    settings: &EmbedSettings,
+    models: &Path,
+) -> Result<usize> {
+    let embedder = || OnnxEmbedder::new(descriptor.clone(), settings, models);
+    let installed = embedder();
+    installed.load()?;
+    let pairs = check_golden(&installed)?;
+    // Where it cannot be kept (a folder that is not ours) or is unsound, the original serves.
+    if installed.prepare().unwrap_or(false) && check_golden(&embedder()).is_err() {
+        installed.unprepare()?;
+    }
+    Ok(pairs)
+}
 
 /// Embeds the descriptor's golden pairs. Returns how many there are; the error names the first
 /// that is too far from its reference.

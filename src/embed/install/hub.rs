@@ -5,9 +5,9 @@ use crate::error::{Error, ExitCode, Result};
 use crate::progress::Progress;
 use reqwest::StatusCode;
 use reqwest::blocking::{Client, Response};
-use reqwest::header::RANGE;
+use reqwest::header::{CONTENT_RANGE, RANGE};
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -43,30 +43,49 @@ fn part(place: &Path) -> PathBuf {
 }
 
 fn receive(url: &str, part: &Path, wanted: &Wanted) -> Result<()> {
-    let have = std::fs::metadata(part).map_or(0, |data| data.len());
+    let mut file = open_part(part)?;
+    let broken = |error: std::io::Error| Error::io(part, &error);
+    let mut have = file.metadata().map_err(broken)?.len();
     if have == wanted.bytes {
         return Ok(());
     }
-    let have = if have > wanted.bytes { 0 } else { have };
-    let response = request(url, have)?;
-    let continues = response.status() == StatusCode::PARTIAL_CONTENT;
-    let mut file = OpenOptions::new()
-        .create(true)
-        .write(true)
-        .append(continues)
-        .truncate(!continues)
-        .open(part)
-        .map_err(|error| Error::io(part, &error))?;
+    if have > wanted.bytes {
+        have = 0;
+    }
+    let client = client(url)?;
+    let mut response = request(&client, url, have)?;
+    if have > 0 && !continues(&response, have) {
+        // A server without ranges sends the whole file; one that refuses this range, or sends
+        // another, is asked for the whole.
+        have = 0;
+        if response.status() != StatusCode::OK {
+            response = request(&client, url, have)?;
+        }
+    }
+    let response = response.error_for_status().map_err(|error| failed(url, &error))?;
+    file.set_len(have).and_then(|()| file.seek(SeekFrom::End(0))).map_err(broken)?;
+    // One byte more than wanted is enough to know that it is another file.
+    let body = response.take(wanted.bytes - have + 1);
+    stream(bar(wanted, have).read(body), &mut file)
+        .and_then(|()| file.sync_all())
+        .map_err(|error| failed(url, &error))
+}
+
+/// The file that holds what came so far, for one download at a time.
+fn open_part(part: &Path) -> Result<File> {
+    let opened = OpenOptions::new().create(true).truncate(false).write(true).open(part);
+    let file = opened.map_err(|error| Error::io(part, &error))?;
     file.try_lock().map_err(|_| {
         Error::new(ExitCode::Busy, format!("{} is being downloaded already", part.display()))
     })?;
-    let have = if continues { have } else { 0 };
-    let bar = bar(wanted, have);
-    // One byte more than wanted is enough to know that it is another file.
-    let body = response.take(wanted.bytes - have + 1);
-    stream(bar.read(body), &mut file)
-        .and_then(|()| file.sync_all())
-        .map_err(|error| failed(url, &error))
+    Ok(file)
+}
+
+/// Whether the answer goes on after `have` bytes.
+fn continues(response: &Response, have: u64) -> bool {
+    let range = response.headers().get(CONTENT_RANGE).and_then(|value| value.to_str().ok());
+    let starts = range.is_none_or(|range| range.starts_with(&format!("bytes {have}-")));
+    response.status() == StatusCode::PARTIAL_CONTENT && starts
 }
 
 /// A connection that ended early is continued by the next call.
@@ -79,15 +98,19 @@ fn check_whole(url: &str, part: &Path, wanted: &Wanted) -> Result<()> {
     Ok(())
 }
 
-fn request(url: &str, have: u64) -> Result<Response> {
-    let client = Client::builder().timeout(None).connect_timeout(SILENCE).build();
-    let client = client.map_err(|error| failed(url, &error))?;
+fn client(url: &str) -> Result<Client> {
+    // Content that is compressed on its way has other offsets than the file.
+    let builder = Client::builder().timeout(SILENCE).connect_timeout(SILENCE).gzip(false);
+    builder.build().map_err(|error| failed(url, &error))
+}
+
+/// An answer, whatever its status; redirections are followed.
+fn request(client: &Client, url: &str, have: u64) -> Result<Response> {
     let mut request = client.get(url);
     if have > 0 {
         request = request.header(RANGE, format!("bytes={have}-"));
     }
-    let response = request.send().map_err(|error| failed(url, &error))?;
-    response.error_for_status().map_err(|error| failed(url, &error))
+    request.send().map_err(|error| failed(url, &error))
 }
 
 fn stream(mut from: impl Read, to: &mut File) -> std::io::Result<()> {

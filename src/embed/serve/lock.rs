@@ -44,15 +44,29 @@ fn open(paths: &Paths) -> Result<File> {
     opened.map_err(|error| Error::io(&path, &error))
 }
 
-/// Starts `lifecycle serve` as a process of its own, unless one runs. Returns at once.
+/// Starts a server where a conversation begins, if the settings may ask for one: the words are looked
+/// for, not read, since a hook has no time for settings. The process that is started reads them and
+/// ends at once where no server is wanted.
+pub fn start_for_session(paths: &Paths) -> Result<bool> {
+    let variable = std::env::var("LIFECYCLE_EMBED__SERVE").unwrap_or_default();
+    let file = std::fs::read_to_string(&paths.config_file).unwrap_or_default();
+    let may_be_wanted = variable == "start" || file.contains("start");
+    if may_be_wanted { start_detached(paths) } else { Ok(false) }
+}
+
+/// Starts `lifecycle serve` as a process of its own, unless one runs. Returns at once. Of several
+/// that start at the same time the lock lets one live.
 pub fn start_detached(paths: &Paths) -> Result<bool> {
     if ServeLock::is_held(paths) {
         return Ok(false);
     }
+    create_private(&paths.data)?;
     let program = std::env::current_exe()
         .map_err(|error| Error::new(ExitCode::Failure, format!("own program: {error}")))?;
     let mut command = Command::new(&program);
-    command.arg("serve").env("LIFECYCLE_INTERNAL", "1");
+    command.args(["serve", "--if-wanted"]).env("LIFECYCLE_INTERNAL", "1");
+    // It outlives what started it, and must not keep that one's folder busy.
+    command.current_dir(&paths.data);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // A group of its own, so that Ctrl-C in the terminal that started it does not end it.
     #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! The server: two routes over a queue.
 
 use super::guard::Guard;
-use super::worker::Queue;
+use super::worker::{Done, Queue};
 use super::{Health, MOST_TEXTS, PROTOCOL, Request, lock, proof};
 use crate::embed::{Embedder, Embedding, Role};
 use crate::error::{Error, ExitCode, Result};
@@ -173,7 +173,8 @@ async fn answer(shared: &Shared, request: Request) -> Response {
         let problem = format!("{} texts, the most is {MOST_TEXTS}", texts.len());
         return refused((StatusCode::BAD_REQUEST, problem));
     }
-    let Some(results) = shared.queue.embed(texts, role).await else {
+    // Our own client asks for partial answers and has no use for counts.
+    let Some(Done { results, tokens }) = shared.queue.embed(texts, role, !partial).await else {
         return refused((StatusCode::SERVICE_UNAVAILABLE, "the worker ended".into()));
     };
     if let Some((status, problem)) = failure(&results, partial) {
@@ -181,8 +182,7 @@ async fn answer(shared: &Shared, request: Request) -> Response {
     }
     let data: Vec<Value> =
         results.iter().enumerate().map(|(at, result)| item(at, result, in_base64)).collect();
-    // Tokens are not counted: a text costs nothing here.
-    let usage = json!({"prompt_tokens": 0, "total_tokens": 0});
+    let usage = json!({"prompt_tokens": tokens, "total_tokens": tokens});
     Json(json!({"object": "list", "data": data, "model": shared.name, "usage": usage}))
         .into_response()
 }

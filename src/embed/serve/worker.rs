@@ -12,13 +12,24 @@ const DOCUMENTS_AT_ONCE: usize = CHUNK / 8;
 struct Job {
     texts: Vec<String>,
     role: Role,
-    results: Vec<Embedding>,
-    reply: oneshot::Sender<Vec<Embedding>>,
+    /// Whether its tokens are to be counted.
+    counted: bool,
+    done: Done,
+    reply: oneshot::Sender<Done>,
+}
+
+/// What became of a request.
+#[derive(Debug, Default)]
+pub(super) struct Done {
+    /// One result a text.
+    pub results: Vec<Embedding>,
+    /// Tokens of all texts, where they were to be counted.
+    pub tokens: usize,
 }
 
 impl Job {
     fn rest(&self) -> &[String] {
-        &self.texts[self.results.len()..]
+        &self.texts[self.done.results.len()..]
     }
 }
 
@@ -37,9 +48,9 @@ impl Queue {
     }
 
     /// One result a text; none if the worker is gone.
-    pub async fn embed(&self, texts: Vec<String>, role: Role) -> Option<Vec<Embedding>> {
+    pub async fn embed(&self, texts: Vec<String>, role: Role, counted: bool) -> Option<Done> {
         let (reply, answer) = oneshot::channel();
-        self.sender.send(Job { texts, role, results: Vec::new(), reply }).ok()?;
+        self.sender.send(Job { texts, role, counted, done: Done::default(), reply }).ok()?;
         answer.await.ok()
     }
 }
@@ -59,7 +70,7 @@ fn work(embedder: &dyn Embedder, mut receiver: UnboundedReceiver<Job>) {
         step(embedder, &mut waiting);
         for job in waiting.extract_if(.., |job| job.rest().is_empty()) {
             // A client that went away needs no answer.
-            let _ = job.reply.send(job.results);
+            let _ = job.reply.send(job.done);
         }
     }
 }
@@ -81,7 +92,11 @@ fn step(embedder: &dyn Embedder, waiting: &mut [Job]) {
     }
     let mut results = embedder.embed(&texts, role).into_iter();
     for (share, job) in shares {
-        job.results.extend(results.by_ref().take(share));
+        if job.counted {
+            let counts = embedder.count_tokens(&job.rest()[..share], role);
+            job.done.tokens += counts.iter().sum::<usize>();
+        }
+        job.done.results.extend(results.by_ref().take(share));
     }
 }
 
@@ -106,12 +121,16 @@ mod tests {
             self.calls.lock().expect("not poisoned").push((texts.len(), role));
             texts.iter().map(|text| Ok(vec![text.len() as f32])).collect()
         }
+
+        fn count_tokens(&self, texts: &[String], _role: Role) -> Vec<usize> {
+            texts.iter().map(String::len).collect()
+        }
     }
 
-    fn job(count: usize, role: Role) -> (Job, oneshot::Receiver<Vec<Embedding>>) {
+    fn job(count: usize, role: Role) -> (Job, oneshot::Receiver<Done>) {
         let (reply, answer) = oneshot::channel();
         let texts = (0..count).map(|n| "x".repeat(n)).collect();
-        (Job { texts, role, results: Vec::new(), reply }, answer)
+        (Job { texts, role, counted: true, done: Done::default(), reply }, answer)
     }
 
     #[test]
@@ -133,6 +152,8 @@ mod tests {
         let documents = DOCUMENTS_AT_ONCE;
         assert_eq!(calls, [(2, Role::Query), (documents, Role::Document), (3, Role::Document)]);
         assert!(waiting.iter().all(|job| job.rest().is_empty()));
-        assert_eq!(waiting[1].results.last(), Some(&Ok(vec![documents as f32 - 1.0])));
+        assert_eq!(waiting[1].done.results.last(), Some(&Ok(vec![documents as f32 - 1.0])));
+        let counted: Vec<usize> = waiting.iter().map(|job| job.done.tokens).collect();
+        assert_eq!(counted, [3, documents * (documents - 1) / 2, 0, 0], "each request its own");
     }
 }

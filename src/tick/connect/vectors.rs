@@ -5,7 +5,7 @@
 //! noted once and ends the embedding of this tick.
 
 use super::super::{Context, Level};
-use crate::embed::{EmbedError, Role};
+use crate::embed::{EmbedError, Role, embed_distinct};
 use crate::error::Result;
 use crate::store::{self, StoredEntry, vectors as stored};
 use lifecycle_phases::Phase;
@@ -58,7 +58,7 @@ fn embed_unknown(
     }
     let embedder = ctx.embedder()?;
     let texts: Vec<String> = unknown.iter().map(|entry| entry.entry.text.clone()).collect();
-    let results = embedder.embed(&texts, Role::Document);
+    let results = embed_distinct(&*embedder, &texts, Role::Document);
     for note in embedder.notes() {
         ctx.note(Level::Info, Phase::Connect, note);
     }
