@@ -24,7 +24,8 @@ CREATE TABLE entry (
   reprieves     INTEGER NOT NULL DEFAULT 0,
   reprieved_seq INTEGER NOT NULL DEFAULT 0,        -- newest seq of the project at the last reprieve
   connected     TEXT,                              -- descriptor whose links were computed; NULL: pending
-  protected     INTEGER NOT NULL DEFAULT 0
+  protected     INTEGER NOT NULL DEFAULT 0,
+  origin        TEXT                               -- user | assistant | tool | web; NULL: as the actor
 ) STRICT;
 -- Ageing counts the newer entries of a project and walks its buffered ones.
 CREATE INDEX entry_project ON entry (project, seq);
@@ -224,7 +225,8 @@ CREATE TABLE quality (
   kept_reason     INTEGER,                         -- NULL: no source gave one
   chars_in        INTEGER NOT NULL,
   chars_out       INTEGER NOT NULL,
-  text_hash       TEXT NOT NULL                    -- equal for clusters that got the same text
+  text_hash       TEXT NOT NULL,                   -- equal for clusters that got the same text
+  purpose         TEXT NOT NULL DEFAULT 'merge'    -- merge | observe
 ) STRICT;
 CREATE INDEX quality_at ON quality (at);
 
@@ -249,6 +251,25 @@ CREATE TABLE sighting (
   said        INTEGER NOT NULL,
   PRIMARY KEY (entry, source)
 ) STRICT, WITHOUT ROWID;
+
+-- The observer's queue: events cut from conversations, redacted. A row is written with the cursor of
+-- its conversation and stays until a model has judged it; its events are dropped then, the row stays,
+-- so that a file that is read again is not observed again.
+CREATE TABLE batch (
+  key         TEXT PRIMARY KEY,                    -- 16 hex digits, from conversation and events
+  batch       TEXT NOT NULL,                       -- JSON
+  state       TEXT NOT NULL,                       -- waiting | leased | observed | declined | refused | halved | stuck
+  attempts    INTEGER NOT NULL,
+  next_try    INTEGER,
+  reason      TEXT NOT NULL DEFAULT '',
+  asked       TEXT NOT NULL DEFAULT '',            -- models and prompt it was judged with: others may do better
+  said        INTEGER NOT NULL,                    -- when its last event happened
+  lease_pid   INTEGER,                             -- who is at it; free again when that process is gone
+  lease_until INTEGER,                             -- or when this time is past
+  updated     INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+-- The oldest waiting batches are looked at first.
+CREATE INDEX batch_state ON batch (state, said);
 
 -- Longer texts that a person gave: searched like entries, never aged.
 CREATE TABLE document (

@@ -3,6 +3,7 @@
 //! Arrows: `cli → tick → {store, capture, embed, index, model, targets}`, `tick → phases`,
 //! `phases → nothing`. Adapters never import each other.
 
+pub mod brief;
 pub mod capture;
 pub mod cli;
 pub mod clock;

@@ -9,9 +9,13 @@
 //! assistant that repeats what is known does not strengthen it, since it may only echo what it
 //! was given to read.
 //!
+//! Every entry keeps the weakest hand that its words passed through ([`Origin`]). When somebody
+//! more trustworthy says the same, the entry is *attested*; a tool that repeats what the user said
+//! takes nothing away.
+//!
 //! The result depends on the set of arrivals, not on their order.
 
-use crate::entry::{Actor, Entry, EntryId, Kind, Source, State};
+use crate::entry::{Actor, Entry, EntryId, Kind, Origin, Source, State};
 use crate::plan::{Phase, PlannedStep};
 use crate::step::Step;
 use crate::text::{normalise, printable};
@@ -45,6 +49,10 @@ pub struct Known {
     pub recalls: u32,
     /// When it was first said.
     pub created: i64,
+    /// What it is about.
+    pub kind: Kind,
+    /// The weakest hand it passed through.
+    pub origin: Origin,
     /// Sources that were counted already, as [`source_key`] names them.
     #[serde(default)]
     pub seen: BTreeSet<String>,
@@ -59,6 +67,35 @@ pub struct Sighting {
     pub source: String,
     /// When it was said there.
     pub said: i64,
+}
+
+/// A conversation file and how far it was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Its path, or the hash of the path where its project is not captured.
+    pub path: String,
+    /// Id of the conversation.
+    #[serde(default)]
+    pub session: Option<String>,
+    /// Project at its end.
+    #[serde(default)]
+    pub project: Option<String>,
+    /// End of the last complete line that was read.
+    pub offset: u64,
+    /// Check of the bytes before the offset.
+    pub tail_hash: String,
+    /// Size at the last reading, in bytes.
+    pub size: u64,
+    /// Time of the last change at the last reading, milliseconds UTC.
+    pub modified: i64,
+    /// When it was read, milliseconds UTC.
+    pub last_read: i64,
+    /// Why it is not read, or what went wrong; empty otherwise.
+    #[serde(default)]
+    pub problem: String,
+    /// JSON of what was done since the last record of it; empty when nothing waits for one.
+    #[serde(default)]
+    pub sitting: String,
 }
 
 /// What the phase decided.
@@ -139,6 +176,7 @@ impl Group {
             Some(known) => {
                 let mut group = Self { id, steps: Vec::new(), sightings: Vec::new() };
                 group.restore(known, &said);
+                group.attest(known, &said);
                 (group, &said[..], known.recalls)
             }
         };
@@ -159,7 +197,18 @@ impl Group {
         if let Some(kind) = protected {
             entry.kind = kind;
         }
+        if let Some(strongest) = strongest(said) {
+            entry.source = entry.source.with_origin(strongest);
+        }
         entry
+    }
+
+    /// Somebody more trustworthy than before says the same.
+    fn attest(&mut self, known: &Known, said: &[Entry]) {
+        if let Some(to) = strongest(said).filter(|to| *to < known.origin) {
+            let step = Step::Attest { entry: self.id.clone(), from: known.origin, to };
+            self.push(step, "stated by somebody more trustworthy");
+        }
     }
 
     fn restore(&mut self, known: &Known, said: &[Entry]) {
@@ -194,6 +243,11 @@ impl Group {
     fn push(&mut self, step: Step, reason: &str) {
         self.steps.push(PlannedStep::new(Phase::Buffer, step, reason));
     }
+}
+
+/// The most trustworthy hand among those that said the same.
+fn strongest(said: &[Entry]) -> Option<Origin> {
+    said.iter().map(|entry| entry.source.origin()).min()
 }
 
 fn entry_of(arrival: &Arrival) -> Option<Entry> {

@@ -173,6 +173,38 @@ words! {
     }
 }
 
+words! {
+    /// The weakest hand that a text passed through, the strongest first: what a tool or a page put
+    /// into a conversation is data, and never becomes an instruction by being repeated.
+    Origin {
+        /// The user's own words.
+        User = "user",
+        /// The assistant's own conclusion.
+        Assistant = "assistant",
+        /// Output of a tool, or a file that it read.
+        Tool = "tool",
+        /// A page of the web.
+        Web = "web",
+    }
+}
+
+impl From<Actor> for Origin {
+    fn from(actor: Actor) -> Self {
+        match actor {
+            Actor::User => Self::User,
+            Actor::Assistant => Self::Assistant,
+            Actor::Tool => Self::Tool,
+        }
+    }
+}
+
+impl Origin {
+    /// Whether somebody who is trusted stands behind the words: only then they may instruct.
+    pub fn is_trusted(self) -> bool {
+        matches!(self, Self::User | Self::Assistant)
+    }
+}
+
 /// Where an entry came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
@@ -180,6 +212,9 @@ pub struct Source {
     pub channel: Channel,
     /// Who said it.
     pub actor: Actor,
+    /// The weakest hand it passed through, where that is not the actor's own ([`Source::origin`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     /// Id of the conversation, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
@@ -197,7 +232,26 @@ pub struct Source {
 impl Source {
     /// A source with nothing but door and speaker.
     pub fn new(channel: Channel, actor: Actor) -> Self {
-        Self { channel, actor, conversation: None, path: None, offset: None, files: Vec::new() }
+        Self {
+            channel,
+            actor,
+            origin: None,
+            conversation: None,
+            path: None,
+            offset: None,
+            files: Vec::new(),
+        }
+    }
+
+    /// The weakest hand that the text passed through.
+    pub fn origin(&self) -> Origin {
+        self.origin.unwrap_or(self.actor.into())
+    }
+
+    /// The same source with this origin.
+    pub fn with_origin(self, origin: Origin) -> Self {
+        let origin = Some(origin).filter(|origin| *origin != self.actor.into());
+        Self { origin, ..self }
     }
 }
 
@@ -263,6 +317,12 @@ impl Entry {
             reprieves: 0,
             protected: false,
         }
+    }
+
+    /// Whether a line of a config file may state it: nothing private, and nothing that only a tool
+    /// or a page said.
+    pub fn is_routable(&self) -> bool {
+        self.kind != Kind::Sensitive && self.source.origin().is_trusted()
     }
 
     /// Whether ageing must leave it alone, by kind or by the user's word.

@@ -14,16 +14,20 @@
 //! ```
 
 pub mod age;
+pub mod brief;
 pub mod buffer;
 pub mod cluster;
 pub mod connect;
 pub mod consolidate;
 pub mod entry;
+pub mod observe;
+pub mod origin;
 pub mod plan;
+pub mod recall;
 pub mod route;
 pub mod step;
 pub mod text;
 
-pub use entry::{Actor, Channel, ContentHash, Entry, EntryId, Kind, Source, State};
-pub use plan::{Phase, Plan, PlannedStep, Requirement};
+pub use entry::{Actor, Channel, ContentHash, Entry, EntryId, Kind, Origin, Source, State};
+pub use plan::{Phase, Plan, PlannedReceipt, PlannedStep, Receipt, Requirement};
 pub use step::{ClusterOutcome, Differing, Link, Route, RouteOp, Standing, Step};

@@ -1,6 +1,8 @@
 //! A plan: the ordered steps of a tick, and what must hold for each.
 
+use crate::buffer::{Reading, Sighting};
 use crate::entry::{EntryId, State, words};
+use crate::observe::StoredBatch;
 use crate::step::Step;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -99,6 +101,45 @@ fn implied(step: &Step) -> Vec<Requirement> {
     }
 }
 
+/// What a tick notes down beside its steps, so that nothing is taken in twice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "receipt", rename_all = "snake_case")]
+pub enum Receipt {
+    /// How far a conversation was read.
+    Conversation {
+        /// Where the reading began: it is noted only where nobody has read on meanwhile.
+        from: u64,
+        /// Where it ended, and what waits for its end.
+        reading: Reading,
+    },
+    /// Which sources said an entry.
+    Sightings {
+        /// Entry and source.
+        sightings: Vec<Sighting>,
+    },
+    /// An inbox record whose content is stored.
+    Inbox {
+        /// Its file.
+        file: String,
+    },
+    /// A batch of events waits to be observed, or was.
+    Batch {
+        /// The batch as it stands.
+        batch: Box<StoredBatch>,
+    },
+}
+
+/// A receipt and the steps without which it does not hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedReceipt {
+    /// Numbers of the steps that it accounts for; none: it holds by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<usize>,
+    /// What is noted.
+    #[serde(flatten)]
+    pub receipt: Receipt,
+}
+
 /// The ordered steps of one tick.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -110,6 +151,9 @@ pub struct Plan {
     pub base: String,
     /// The steps in order.
     pub steps: Vec<PlannedStep>,
+    /// What is noted down with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub receipts: Vec<PlannedReceipt>,
 }
 
 impl Plan {

@@ -3,7 +3,7 @@
 //! A step carries the values from before as well as those from after, so that its inverse needs
 //! nothing but the step itself ([`Step::inverse`]).
 
-use crate::entry::{Entry, EntryId, State, words};
+use crate::entry::{Entry, EntryId, Origin, State, words};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -151,6 +151,15 @@ pub enum Step {
         /// Count after.
         to: u32,
     },
+    /// Somebody more trustworthy says what until now only a tool or a page said.
+    Attest {
+        /// The entry.
+        entry: EntryId,
+        /// Origin before.
+        from: Origin,
+        /// Origin after.
+        to: Origin,
+    },
     /// Any change of state that is not part of another step (a restored entry, a promoted one).
     SetState {
         /// The entry.
@@ -266,6 +275,7 @@ impl Step {
             Self::Admit { .. } => "admit",
             Self::Withdraw { .. } => "withdraw",
             Self::Recall { .. } => "recall",
+            Self::Attest { .. } => "attest",
             Self::SetState { .. } => "set_state",
             Self::Protect { .. } => "protect",
             Self::Embed { .. } => "embed",
@@ -285,6 +295,7 @@ impl Step {
         match self {
             Self::Admit { entry } | Self::Withdraw { entry } => Some(&entry.id),
             Self::Recall { entry, .. }
+            | Self::Attest { entry, .. }
             | Self::SetState { entry, .. }
             | Self::Protect { entry, .. }
             | Self::Embed { entry, .. }
@@ -304,6 +315,7 @@ impl Step {
             Self::Admit { entry } => Self::Withdraw { entry },
             Self::Withdraw { entry } => Self::Admit { entry },
             Self::Recall { entry, from, to } => Self::Recall { entry, from: to, to: from },
+            Self::Attest { entry, from, to } => Self::Attest { entry, from: to, to: from },
             Self::SetState { entry, from, to } => Self::SetState { entry, from: to, to: from },
             Self::Protect { entry, from, to } => Self::Protect { entry, from: to, to: from },
             Self::Link { link } => Self::Unlink { link },

@@ -4,7 +4,8 @@
 //! one JSON object, leaves one inbox record and returns. It opens no database, no settings and no
 //! conversation file (a `stat` is all), and it never fails: whatever is wrong, the exit code is 0
 //! and standard output stays empty, because on some events an assistant reads both as an order.
-//! What a killed or failed hook did not tell, the scan finds.
+//! What a killed or failed hook did not tell, the scan finds. What else an event leads to (a
+//! briefing, a tick that is due) comes after the record, within a limit of its own.
 
 use super::inbox::{self, Announcement, Record};
 use super::object::read_object;
@@ -35,17 +36,23 @@ const EVENTS: &[&str] = &[
 /// A longer last message is not kept in the record: the file will have it.
 const MAX_MESSAGE: usize = 64 << 10;
 
-/// What the hook left.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
-    /// The record's file.
-    pub file: PathBuf,
-    /// A conversation begins: what it will ask for can be made ready.
-    pub begins: bool,
+/// What the caller has to know of an event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Name of the event; empty where none was given.
+    pub event: String,
+    /// Id of the conversation.
+    pub session: Option<String>,
+    /// Working folder.
+    pub cwd: Option<String>,
+    /// What the user typed (UserPromptSubmit).
+    pub prompt: Option<String>,
+    /// The record that was left.
+    pub record: Option<PathBuf>,
 }
 
-/// Reads the event on `input` and leaves a record. `Ok(None)`: there was nothing to tell, or the
-/// process belongs to the engine itself.
+/// Reads the event on `input` and leaves a record. `Ok(None)`: there was nothing to read, it comes
+/// from a sub-agent, or the process belongs to the engine itself.
 ///
 /// # Errors
 /// No home folder, or the inbox cannot be written. The caller reports at most one line and still
@@ -54,20 +61,28 @@ pub fn run(
     assistant: Assistant,
     input: impl Read + Send + 'static,
     now: i64,
-) -> Result<Option<Left>> {
+) -> Result<Option<Told>> {
     if std::env::var_os(INTERNAL).is_some() {
         return Ok(None);
     }
     let Some(bytes) = read_object(input, PATIENCE) else { return Ok(None) };
     let paths = Paths::from_env()?;
-    match announcement(assistant, &bytes, &paths, now) {
-        Some(told) => {
-            let begins = told.event.as_deref() == Some("SessionStart");
-            let file = inbox::put(&paths, &Record::Conversation(told), now)?;
-            Ok(Some(Left { file, begins }))
-        }
-        None => Ok(None),
+    let Some(mut told) = told(&bytes) else { return Ok(None) };
+    if let Some(announced) = announcement(assistant, &bytes, &paths, now) {
+        told.record = Some(inbox::put(&paths, &Record::Conversation(announced), now)?);
     }
+    Ok(Some(told))
+}
+
+fn told(bytes: &[u8]) -> Option<Told> {
+    let event: Value = super::transcript::json::parse(bytes)?;
+    (!in_sub_agent(&event)).then(|| Told {
+        event: text(&event, "hook_event_name").unwrap_or_default(),
+        session: text(&event, "session_id"),
+        cwd: text(&event, "cwd"),
+        prompt: text(&event, "prompt"),
+        record: None,
+    })
 }
 
 /// What the event tells, or `None` when it names no conversation or is not one of ours to act on.

@@ -23,6 +23,8 @@ pub const VERSION: u32 = 1;
 pub enum Record {
     /// A hook announced a conversation.
     Conversation(Announcement),
+    /// A briefing showed entries to an assistant.
+    Recalled(Shown),
     /// A text that `add` could not store because the store was busy.
     Note(Note),
 }
@@ -52,6 +54,13 @@ pub struct Announcement {
     pub last_assistant_message: Option<String>,
     /// Milliseconds since 1970-01-01 UTC.
     pub received: i64,
+}
+
+/// What a briefing showed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shown {
+    /// The entries that matched, each with its score.
+    pub entries: Vec<lifecycle_phases::recall::Recalled>,
 }
 
 /// A note that waits for the store, redacted.

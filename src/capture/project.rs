@@ -128,6 +128,21 @@ fn git_root(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
     None
 }
 
+/// The branch that is checked out in `folder` or above it; `None` without a repository, or where a
+/// single commit is checked out. Reads one small file.
+pub fn branch_of(folder: impl AsRef<Path>) -> Option<String> {
+    let git = folder.as_ref().ancestors().map(|at| at.join(".git")).find(|git| git.exists())?;
+    let private = if git.is_file() {
+        let text = std::fs::read_to_string(&git).ok()?;
+        git.parent()?.join(text.trim().strip_prefix("gitdir:")?.trim())
+    } else {
+        git
+    };
+    let head = std::fs::read_to_string(private.join("HEAD")).ok()?;
+    let branch = head.trim().strip_prefix("ref: refs/heads/")?;
+    (!branch.is_empty()).then(|| branch.to_string())
+}
+
 /// The main folder of the repository that a worktree's `.git` file points to; `None` for a
 /// submodule, which is a project by itself.
 fn owner_of_worktree(worktree: &Path, git: &Path) -> Option<PathBuf> {

@@ -3,7 +3,7 @@
 //! When the store stays busy the notes are left in the inbox, the command says so and ends with
 //! exit code 5; the next tick takes them in.
 
-use super::{Session, one_line, print_aside, print_json, print_text};
+use super::{Session, escape_terminal, one_line, print_aside, print_json, print_text};
 use crate::capture::inbox::{self, Note, Record};
 use crate::capture::project;
 use crate::clock::parse_time;
@@ -13,9 +13,10 @@ use crate::store::Store;
 use crate::tick::buffer;
 use clap::Args;
 use lifecycle_phases::buffer::{Arrival, clean};
-use lifecycle_phases::{Actor, Channel, Entry, Kind, Source};
+use lifecycle_phases::{Actor, Channel, Entry, EntryId, Kind, Source};
 use serde::Deserialize;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
@@ -54,6 +55,8 @@ struct NoteLine {
 struct Batch {
     arrivals: Vec<Arrival>,
     bad: Vec<String>,
+    /// What the user should know although nothing is wrong.
+    notes: BTreeSet<String>,
     redacted: Counts,
     redactor: Redactor,
     /// Longest text of an entry.
@@ -64,10 +67,8 @@ struct Batch {
 pub fn run(session: &Session, args: &AddArgs) -> Result<ExitCode> {
     let read = read(session, args)?;
     let entries: Vec<Entry> = read.arrivals.iter().filter_map(entry_of).collect();
-    if !read.arrivals.is_empty() {
-        store(session, &read.arrivals)?;
-    }
-    say(session, &read, &entries)?;
+    let known = if read.arrivals.is_empty() { Vec::new() } else { store(session, &read.arrivals)? };
+    say(session, &read, &entries, &known)?;
     match read.bad.first() {
         None => Ok(ExitCode::Success),
         Some(reason) if read.bad.len() == 1 && entries.is_empty() => {
@@ -99,6 +100,7 @@ fn read(session: &Session, args: &AddArgs) -> Result<Batch> {
         (None, Some("-")) => (read_input()?, source),
         (None, text) => (text.unwrap_or("").to_string(), source),
     };
+    read.notes.extend(missing(&project));
     let arrival = Arrival {
         text,
         kind: kind(&args.kind)?,
@@ -149,8 +151,10 @@ fn read_lines(session: &Session, args: &AddArgs, file: &Path, read: &mut Batch) 
         if bytes.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let taken = arrival_of_line(session, args, (file, offset), bytes)
-            .and_then(|arrival| read.take(arrival));
+        let taken = arrival_of_line(session, args, (file, offset), bytes).and_then(|arrival| {
+            read.notes.extend(arrival.project.as_deref().and_then(|it| missing(Path::new(it))));
+            read.take(arrival)
+        });
         if let Err(reason) = taken {
             read.bad.push(format!("{}:{number}: {reason}", file.display()));
         }
@@ -217,6 +221,15 @@ fn named_project(session: &Session, folder: &Path) -> Result<Option<String>> {
     Ok(project::project_of(&folder))
 }
 
+/// What to say of a project whose folder is not there: it is kept under that name, but nothing is
+/// ever written into its files.
+fn missing(folder: &Path) -> Option<String> {
+    let folder = absolute(folder);
+    (!folder.exists()).then(|| {
+        format!("{} does not exist; the note is kept for a project of that name", folder.display())
+    })
+}
+
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
@@ -241,8 +254,9 @@ fn unreadable(file: &Path, error: &std::io::Error) -> Error {
     Error::input(format!("{}: {error}", file.display()))
 }
 
-/// Stores the arrivals, or leaves them in the inbox when the store stays busy.
-fn store(session: &Session, arrivals: &[Arrival]) -> Result<()> {
+/// Stores the arrivals, or leaves them in the inbox when the store stays busy. Returns those that
+/// were known.
+fn store(session: &Session, arrivals: &[Arrival]) -> Result<Vec<EntryId>> {
     let now = session.clock.now();
     let stored = Store::open(&session.paths, &session.settings)
         .and_then(|mut store| buffer::admit(&mut store, arrivals, now, "add"));
@@ -274,15 +288,22 @@ fn entry_of(arrival: &Arrival) -> Option<Entry> {
     Some(Entry::new(&clean(&text)?, kind, project, created, source))
 }
 
-fn say(session: &Session, read: &Batch, entries: &[Entry]) -> Result<()> {
+fn say(session: &Session, read: &Batch, entries: &[Entry], known: &[EntryId]) -> Result<()> {
     if session.global.json {
         let redacted: serde_json::Map<_, _> =
             read.redacted.iter().map(|(rule, n)| (rule.to_string(), json!(n))).collect();
         let ids: Vec<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
-        return print_json(&json!({ "ids": ids, "redacted": redacted, "refused": read.bad }));
+        return print_json(&json!({
+            "ids": ids, "known": known, "redacted": redacted, "refused": read.bad,
+            "notes": read.notes,
+        }));
     }
     for entry in entries {
-        print_text(&format!("{}  {}\n", entry.id, one_line(&entry.text, 60)));
+        let again = if known.contains(&entry.id) { "  (known already)" } else { "" };
+        print_text(&format!("{}  {}{again}\n", entry.id, one_line(&entry.text, 60)));
+    }
+    for note in &read.notes {
+        eprintln!("note: {}", escape_terminal(note));
     }
     if entries.len() > 1 {
         print_text(&format!("{} notes\n", entries.len()));

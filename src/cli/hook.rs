@@ -1,13 +1,22 @@
-//! `lifecycle hook`: what an assistant's settings call. Always ends with exit code 0 and prints
-//! nothing on standard output; see [`crate::capture::hook`].
+//! `lifecycle hook`: what an assistant's settings call. Always ends with exit code 0; see
+//! [`crate::capture::hook`].
+//!
+//! The record of the event comes first. At the start of a session a briefing may follow on standard
+//! output and the embedding server may be started, at its end a tick that is due; nothing else is
+//! ever printed or left running.
 
+use crate::brief::hook::{Occasion, within_limit};
+use crate::capture::hook::Told;
 use crate::capture::{Assistant, hook};
 use crate::clock::Clock;
+use crate::config::{Layers, Settings};
 use crate::embed::serve::start_for_session;
-use crate::error::Result;
 use crate::paths::Paths;
+use crate::tick::{buffer::Gate, detached};
 use clap::Args;
 use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
 
 /// Options of `hook`, for its help; anything else on the command line is ignored.
 #[derive(Args)]
@@ -30,21 +39,52 @@ pub fn main(args: &[OsString]) -> Option<std::process::ExitCode> {
     let assistant = Assistant::parse(words.get(1).map_or("", |word| word));
     // Not even a fault of our own may disturb the conversation.
     std::panic::set_hook(Box::new(|_| {}));
-    let told = std::panic::catch_unwind(|| tell(assistant));
-    if let Ok(Err(error)) = told {
-        eprintln!("lifecycle hook: {error}");
+    let told = std::panic::catch_unwind(|| hook::run(assistant, std::io::stdin(), now()));
+    match told {
+        Ok(Err(error)) => eprintln!("lifecycle hook: {error}"),
+        Ok(Ok(Some(told))) => {
+            let _ = std::panic::catch_unwind(|| follow(&told));
+        }
+        _ => {}
     }
     Some(std::process::ExitCode::SUCCESS)
 }
 
-/// Leaves the record, then starts the embedding server where one is wanted, so that it is warm when
-/// the conversation first asks.
-fn tell(assistant: Assistant) -> Result<()> {
-    let left = hook::run(assistant, std::io::stdin(), now())?;
-    if left.is_some_and(|left| left.begins) {
-        start_for_session(&Paths::from_env()?)?;
+/// What an event leads to beside its record.
+fn follow(told: &Told) -> Option<()> {
+    let paths = Paths::from_env().ok()?;
+    match told.event.as_str() {
+        "SessionStart" => {
+            // Warm by the time the conversation first asks; where none is wanted nothing starts.
+            let _ = start_for_session(&paths);
+            brief(&paths, told)
+        }
+        "UserPromptSubmit" => brief(&paths, told),
+        "SessionEnd" | "PreCompact" => start_tick(&paths),
+        _ => None,
     }
-    Ok(())
+}
+
+fn brief(paths: &Paths, told: &Told) -> Option<()> {
+    // Without a store there is nothing to say, and the settings need not be read.
+    paths.database().exists().then_some(())?;
+    let Told { event, session, cwd, prompt, .. } = told.clone();
+    let occasion = Occasion { event, session, cwd, prompt };
+    let own = paths.clone();
+    let closed = move |settings: &Settings, folder: &Path| {
+        Gate::new(&settings.capture, &own).map_or(true, |gate| gate.is_closed(folder))
+    };
+    let output = within_limit(paths, &occasion, now(), closed)?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", output.text).and_then(|()| out.flush()).ok()?;
+    output.note(paths, &occasion, now()).ok()
+}
+
+fn start_tick(paths: &Paths) -> Option<()> {
+    let settings = Layers::load(paths, &[]).and_then(|layers| layers.settings()).ok()?;
+    let is_due = settings.schedule.from_hooks
+        && super::schedule::is_due_at(&settings, paths, now()).unwrap_or(false);
+    is_due.then(|| detached::start(paths)).flatten()
 }
 
 fn now() -> i64 {

@@ -121,7 +121,8 @@ fn hook_edits(session: &Session, edits: &mut Vec<Edit>, said: &mut Vec<String>) 
     for assistant in Assistant::ALL {
         if assistant.is_here(home) {
             said.push(format!("found {}: {}", assistant.name(), assistant.folder(home).display()));
-            match install::hooks_edit(*assistant, home, &program) {
+            let prompts = session.settings.brief.on_prompt;
+            match install::hooks_edit(*assistant, home, &program, prompts) {
                 Ok(edit) => edits.push(edit),
                 Err(error) => {
                     let hint = error.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
@@ -299,7 +300,9 @@ pub fn install_hooks(session: &Session, args: &HooksArgs) -> Result<ExitCode> {
     let program = program()?;
     let edits = assistants
         .into_iter()
-        .map(|assistant| install::hooks_edit(assistant, home, &program))
+        .map(|assistant| {
+            install::hooks_edit(assistant, home, &program, session.settings.brief.on_prompt)
+        })
         .collect::<Result<Vec<_>>>()?;
     apply(session, edits, args.dry_run, false)
 }

@@ -3,6 +3,7 @@
 mod add;
 mod add_doc;
 mod apply;
+mod brief;
 mod completions;
 mod config;
 mod doctor;
@@ -20,6 +21,7 @@ mod list;
 mod mcp;
 mod model;
 mod model_file;
+mod observe;
 mod output;
 mod program;
 mod prompt;
@@ -159,6 +161,10 @@ enum Command {
     Import(import::ImportArgs),
     /// Serve assistants by the Model Context Protocol
     Mcp(mcp::McpArgs),
+    /// What an assistant is told at the start of a session
+    Brief(brief::BriefArgs),
+    /// Observe what sessions did, by a model, now
+    Observe(observe::ObserveArgs),
     /// Find entries and documents by meaning and by words
     Search(search::SearchArgs),
     /// Embedding models: list, fetch, choose, calibrate
@@ -422,6 +428,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Export(args) => export::run(&session, &args),
         Command::Import(args) => import::run(&session, &args),
         Command::Mcp(args) => mcp::run(session, &args),
+        Command::Brief(args) => brief::run(&session, &args),
+        Command::Observe(args) => observe::run(&session, &args),
         Command::Search(args) => search::run(&session, &args),
         Command::Model(args) => model::run(&session, &args),
         Command::Serve(args) => serve::run(&session, &args),

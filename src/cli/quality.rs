@@ -68,7 +68,11 @@ pub fn lines(one: &Quality) -> String {
             ("reasons kept", known(one.kept_reason)),
         ],
     ];
-    let mut out = format!("  {}{day}  {} replies\n", one.model, one.replies);
+    let model = match one.purpose.as_str() {
+        "merge" => one.model.clone(),
+        purpose => format!("{} ({purpose})", one.model),
+    };
+    let mut out = format!("  {model}{day}  {} replies\n", one.replies);
     for row in rows {
         let parts: Vec<String> =
             row.iter().map(|(name, share)| format!("{name} {share}")).collect();

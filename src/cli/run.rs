@@ -4,10 +4,12 @@ use super::Session;
 use super::apply::PlanFile;
 use super::format::{self, Format};
 use crate::error::{Error, ExitCode, Result};
+use crate::tick::detached::Single;
 use crate::tick::{self, Run, RunOptions};
 use clap::Args;
 use lifecycle_phases::Plan;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Options of `run`.
 #[derive(Args)]
@@ -39,6 +41,9 @@ pub struct RunArgs {
     /// Run only if a time of `schedule.cron` has passed since the last run
     #[arg(long, conflicts_with = "dry_run")]
     if_due: bool,
+    /// As a hook starts it: wait first, be the only one, say nothing
+    #[arg(long, hide = true, requires = "if_due")]
+    detached: bool,
     /// What starts the run, for the journal
     #[arg(long, hide = true, default_value = "run")]
     trigger: String,
@@ -46,6 +51,14 @@ pub struct RunArgs {
 
 /// Runs a tick and prints its report.
 pub fn run(session: &Session, args: &RunArgs) -> Result<ExitCode> {
+    let mut single = None;
+    if args.detached {
+        single = Single::take(&session.paths)?;
+        if single.is_none() {
+            return Ok(ExitCode::Success);
+        }
+        std::thread::sleep(Duration::from_secs(session.settings.schedule.hook_delay_seconds));
+    }
     if args.if_due && !super::schedule::check_due(session)? {
         return Ok(ExitCode::Success);
     }
@@ -59,7 +72,14 @@ pub fn run(session: &Session, args: &RunArgs) -> Result<ExitCode> {
     if args.no_model {
         settings.consolidate.model = "none".into();
     }
-    let run = tick::run(&settings, &session.paths, session.clock, &options)?;
+    let run = match tick::run(&settings, &session.paths, session.clock, &options) {
+        // Somebody else runs the tick that was due.
+        Err(error) if args.detached && error.code == ExitCode::Busy => {
+            return Ok(ExitCode::Success);
+        }
+        run => run?,
+    };
+    drop(single);
     if let Some(path) = &args.plan {
         write_plan(path, &run.plan)?;
     }

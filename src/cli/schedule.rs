@@ -2,8 +2,10 @@
 
 use super::{Session, init, print_json, print_text};
 use crate::clock::{self, format_time};
+use crate::config::Settings;
 use crate::error::{ExitCode, Result};
 use crate::install::{Edit, Record};
+use crate::paths::Paths;
 use crate::schedule::{self, Backend, Expression, due};
 use crate::tick::TickLock;
 use chrono::{DateTime, Local, Utc};
@@ -118,8 +120,15 @@ pub fn check_due(session: &Session) -> Result<bool> {
 }
 
 fn is_due(session: &Session) -> Result<bool> {
-    let expression = Expression::parse(&session.settings.schedule.cron)?;
-    Ok(due(&expression, &Local, last_run(session), now(session)))
+    is_due_at(&session.settings, &session.paths, session.clock.now())
+}
+
+/// Whether a tick is due at a moment (milliseconds UTC).
+pub fn is_due_at(settings: &Settings, paths: &Paths, at: i64) -> Result<bool> {
+    let expression = Expression::parse(&settings.schedule.cron)?;
+    let moment = |at| DateTime::from_timestamp_millis(at);
+    let last = TickLock::last_run(paths).and_then(moment);
+    Ok(due(&expression, &Local, last, moment(at).unwrap_or_default()))
 }
 
 /// The next scheduled time.

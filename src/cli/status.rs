@@ -47,6 +47,7 @@ fn as_json(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> R
         "parked": figures.parked,
         "links": figures.links,
         "clusters": figures.clusters,
+        "batches": figures.batches,
         "unrouted": figures.unrouted,
         "inbox": inbox,
         "last_run": TickLock::last_run(&session.paths).map(format_time),
@@ -136,6 +137,12 @@ fn waiting(figures: &Overview, line: &mut impl FnMut(&str, String)) {
         let (count, outcome) = (group.count, &group.outcome);
         let reason = one_line(&group.reason, 200);
         line("clusters", format!("{count} {outcome}{}: {reason}", when.unwrap_or_default()));
+    }
+    for group in figures.batches.iter().filter(|group| group.is_open()) {
+        let when = group.next_try.map(|at| format!(", not before {}", format_time(at)));
+        let reason = if group.reason.is_empty() { "not observed yet" } else { &group.reason };
+        let (count, state) = (group.count, &group.state);
+        line("batches", format!("{count} {state}{}: {reason}", when.unwrap_or_default()));
     }
     if figures.unrouted > 0 {
         line("not routed", format!("{} proven entries", figures.unrouted));

@@ -14,6 +14,8 @@ pub struct Settings {
     pub embed: EmbedSettings,
     pub connect: ConnectSettings,
     pub consolidate: ConsolidateSettings,
+    pub observe: ObserveSettings,
+    pub brief: BriefSettings,
     pub route: RouteSettings,
     pub age: AgeSettings,
     pub schedule: ScheduleSettings,
@@ -210,6 +212,30 @@ pub struct ProviderSettings {
     pub schema: Option<bool>,
 }
 
+/// `[observe]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct ObserveSettings {
+    pub enabled: bool,
+    pub model: Names,
+    pub max_calls: usize,
+    pub max_bytes: usize,
+    pub output_bytes: usize,
+    pub per_tick: usize,
+    pub banners: Vec<String>,
+}
+
+/// `[brief]`
+#[derive(Clone, Debug, Deserialize)]
+pub struct BriefSettings {
+    pub session_start: bool,
+    pub on_prompt: bool,
+    pub tokens: usize,
+    pub prompt_tokens: usize,
+    pub least_score: f64,
+    pub promote_recalls: u32,
+    pub limit_ms: u64,
+}
+
 /// `[route]`
 #[derive(Clone, Debug, Deserialize)]
 pub struct RouteSettings {
@@ -258,6 +284,8 @@ pub struct AgeSettings {
 pub struct ScheduleSettings {
     pub cron: String,
     pub by: String,
+    pub from_hooks: bool,
+    pub hook_delay_seconds: u64,
 }
 
 /// `[search]`

@@ -18,6 +18,9 @@ pub enum Assistant {
 struct Wanted {
     event: String,
     timeout: u32,
+    /// Only where prompts are briefed.
+    #[serde(default)]
+    on_prompt: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -73,8 +76,13 @@ impl Assistant {
         self.folder(home).is_dir() || crate::schedule::find_program(program).is_some()
     }
 
-    /// The hooks it is asked to run: event and handler, in order.
+    /// The hooks it is asked to run by default: event and handler, in order.
     pub fn wanted(self, program: &str) -> Vec<(String, Handler)> {
+        self.wanted_with(program, false)
+    }
+
+    /// As [`Assistant::wanted`]; with `prompts` it also tells of each prompt.
+    pub fn wanted_with(self, program: &str, prompts: bool) -> Vec<(String, Handler)> {
         let text = match self {
             Self::ClaudeCode => include_str!("../../config/hooks/claude-code.toml"),
             Self::Codex => include_str!("../../config/hooks/codex.toml"),
@@ -83,6 +91,7 @@ impl Assistant {
         template
             .hook
             .into_iter()
+            .filter(|wanted| prompts || !wanted.on_prompt)
             .map(|wanted| (wanted.event, self.handler(program, wanted.timeout)))
             .collect()
     }

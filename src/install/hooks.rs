@@ -4,17 +4,18 @@ use super::{Assistant, Edit, Place, SpliceError, hooks_json, hooks_toml, read, w
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// The edit that puts our hooks into an assistant's settings.
+/// The edit that puts our hooks into an assistant's settings; with `prompts` also the one on each
+/// prompt.
 ///
 /// # Errors
 /// The file cannot be read, does not parse, or has another shape; it is left alone.
-pub fn hooks_edit(assistant: Assistant, home: &Path, program: &str) -> Result<Edit> {
+pub fn hooks_edit(assistant: Assistant, home: &Path, program: &str, prompts: bool) -> Result<Edit> {
     let path = file(assistant, home)?;
     let place = Place::File(path.clone());
     let before = read(&place)?;
     writable(&place)?;
     let (mark, text) = text(&path, before.as_deref())?;
-    let wanted = assistant.wanted(program);
+    let wanted = assistant.wanted_with(program, prompts);
     let spliced = |result: Result<String, SpliceError>| result.map_err(|why| left(&path, &why));
     let (after, base) = if is_toml(&path) {
         let text = text.unwrap_or_default();

@@ -133,7 +133,8 @@ fn present(text: &str, assistant: Assistant) -> Result<Vec<(String, Handler)>, S
         .filter(|(_, _, handler)| is_ours(handler, assistant))
         .map(|(_, event, handler)| (event, handler))
         .collect();
-    let order: Vec<String> = assistant.wanted("").into_iter().map(|(event, _)| event).collect();
+    let order: Vec<String> =
+        assistant.wanted_with("", true).into_iter().map(|(event, _)| event).collect();
     found.sort_by_key(|(event, _)| order.iter().position(|name| name == event));
     Ok(found)
 }

@@ -1,6 +1,8 @@
 //! What the tools do, each on a store opened for the call.
 
 use super::server::{AddParams, SearchParams, UpdateParams};
+use crate::brief;
+use crate::capture::project::branch_of;
 use crate::clock::{Clock, format_time};
 use crate::config::Settings;
 use crate::documents::{self, Draft};
@@ -8,7 +10,7 @@ use crate::embed::{Embedder, Role, embed_one};
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
 use crate::search::{self, Mode, Query, WarmVectors, answer_json, project_name};
-use crate::store::{self, Document, Filter, Scope, Store, StoredEntry};
+use crate::store::{self, Document, Scope, Store, StoredEntry};
 use crate::tick;
 use lifecycle_phases::{Kind, Phase, PlannedStep, State, Step};
 use serde_json::{Value, json};
@@ -175,37 +177,21 @@ pub(super) fn status(desk: &Desk) -> Result<Value> {
     Ok(value)
 }
 
-/// Characters that a brief has at most.
-const BRIEF_CHARS: usize = 6000;
-
+/// The same text as the hook gives at the start of a session.
 pub(super) fn brief(desk: &Desk, project: Option<String>) -> Result<Value> {
     let store = desk.store()?;
-    let filter = Filter { project: project.as_deref().map(project_name), ..Filter::default() };
-    let mut entries = store::list(store.reader(), &filter)?;
-    // What is proven first, then decisions, then the rest; newest first within each.
-    entries.sort_by_key(|stored| {
-        let entry = &stored.entry;
-        let rank = match (entry.state, entry.kind) {
-            (State::Proven | State::Routed, _) => 0,
-            (_, Kind::Decision) => 1,
-            _ => 2,
-        };
-        (rank, std::cmp::Reverse(entry.created), std::cmp::Reverse(stored.seq))
-    });
-    let total = entries.len();
-    let mut text = String::new();
-    let mut shown = 0;
-    for stored in &entries {
-        let line = format!("- {}\n", search::one_paragraph(&stored.entry.text, 600));
-        if text.chars().count() + line.chars().count() > BRIEF_CHARS {
-            break;
-        }
-        text.push_str(&line);
-        shown += 1;
-    }
-    // The tag keeps the text from being learned again when it turns up in a conversation.
-    let text = format!("<lifecycle-memory>\n{text}</lifecycle-memory>");
-    Ok(json!({"text": text, "entries": shown, "left_out": total - shown}))
+    let request = brief::Request {
+        branch: project.as_deref().and_then(branch_of),
+        project: project.as_deref().map(project_name),
+        tokens: desk.settings.brief.tokens,
+        ..brief::Request::default()
+    };
+    let briefing = brief::compose(store.reader(), &request, desk.clock.now())?;
+    Ok(json!({
+        "text": briefing.text,
+        "entries": briefing.facts.len(),
+        "left_out": briefing.left_out,
+    }))
 }
 
 pub(super) fn add_text(desk: &Desk, params: AddParams) -> Result<Value> {

@@ -22,3 +22,6 @@ pub use ledger::{CallOutcome, CloseCall, Ledger, OpenCall, Purpose};
 
 /// The rules of a merge prompt: the one source for prompts and for `lifecycle model-file`.
 pub const MERGE_RULES: &str = include_str!("../../config/prompts/merge.md");
+
+/// The rules of an observer's prompt.
+pub const OBSERVE_RULES: &str = include_str!("../../config/prompts/observe.md");

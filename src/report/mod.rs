@@ -288,6 +288,9 @@ fn summary(connection: &Connection, step: &Step) -> Result<String> {
         Step::Recall { entry, from, to } => {
             format!("{} (seen {from} → {to} times again)", text_of(connection, entry)?)
         }
+        Step::Attest { entry, from, to } => {
+            format!("origin {from} → {to}: {}", text_of(connection, entry)?)
+        }
         Step::SetState { entry, from, to } => {
             format!("{from} → {to}: {}", text_of(connection, entry)?)
         }

@@ -48,7 +48,8 @@ fn review() -> Review {
         .into_iter()
         .map(|(n, step)| PlannedStep { n, ..PlannedStep::new(Phase::Age, step, "") })
         .collect();
-    let plan = Plan { version: Plan::VERSION, now: 0, base: String::new(), steps };
+    let plan =
+        Plan { version: Plan::VERSION, now: 0, base: String::new(), steps, receipts: Vec::new() };
     let report = Report {
         tick: None,
         dry_run: true,

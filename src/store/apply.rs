@@ -47,6 +47,7 @@ pub fn apply(tx: &Transaction<'_>, step: &Step, now: i64, reason: &str) -> Resul
         Step::Admit { entry } => insert(tx, entry, now, reason).map(drop),
         Step::Withdraw { entry } => delete(tx, &entry.id),
         Step::Recall { entry, to, .. } => set(tx, "recalls", *to, entry),
+        Step::Attest { entry, to, .. } => attest(tx, entry, *to),
         Step::SetState { entry, to, .. } => set_state(tx, entry, *to, now, reason),
         Step::Protect { entry, to, .. } => set(tx, "protected", u32::from(*to), entry),
         Step::Embed { entry, descriptor, vector } => embed(tx, entry, descriptor, vector),
@@ -65,9 +66,9 @@ fn insert(tx: &Transaction<'_>, entry: &Entry, now: i64, reason: &str) -> Result
     tx.prepare_cached(
         "INSERT INTO entry (id, text, title, content_hash, kind, project, state, state_at,
              state_reason, created, channel, actor, conversation, path, offset, files,
-             generated_by, recalls, reprieves, protected)
+             generated_by, recalls, reprieves, protected, origin)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
-             ?19, ?20)",
+             ?19, ?20, ?21)",
     )?
     .execute(params![
         entry.id.as_str(),
@@ -90,6 +91,7 @@ fn insert(tx: &Transaction<'_>, entry: &Entry, now: i64, reason: &str) -> Result
         entry.recalls,
         entry.reprieves,
         entry.protected,
+        entry.source.origin.map(lifecycle_phases::Origin::as_str),
     ])?;
     let seq = tx.last_insert_rowid();
     index_words(tx, Item::Entry(seq), entry.title.as_deref().unwrap_or(""), &entry.text)?;
@@ -104,6 +106,12 @@ fn delete(tx: &Transaction<'_>, id: &EntryId) -> Result<()> {
 fn set(tx: &Transaction<'_>, column: &'static str, value: u32, id: &EntryId) -> Result<()> {
     let sql = format!("UPDATE entry SET {column} = ?1 WHERE id = ?2");
     tx.prepare_cached(&sql)?.execute(params![value, id.as_str()])?;
+    Ok(())
+}
+
+fn attest(tx: &Transaction<'_>, id: &EntryId, to: lifecycle_phases::Origin) -> Result<()> {
+    tx.prepare_cached("UPDATE entry SET origin = ?1 WHERE id = ?2")?
+        .execute(params![to.as_str(), id.as_str()])?;
     Ok(())
 }
 

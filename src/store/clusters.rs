@@ -79,6 +79,17 @@ pub fn titles(connection: &Connection, project: Option<&str>) -> Result<BTreeSet
     Ok(titles.into_iter().map(|title| title.to_lowercase()).collect())
 }
 
+/// Titles of the active entries of a project, observations included, in lower case.
+pub fn all_titles(connection: &Connection, project: Option<&str>) -> Result<BTreeSet<String>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT title FROM entry
+         WHERE title IS NOT NULL AND project IS ?1 AND state IN ('buffered', 'proven', 'routed')",
+    )?;
+    let rows = statement.query_map([project], |row| row.get::<_, String>(0))?;
+    let titles: Vec<String> = rows.collect::<rusqlite::Result<_>>()?;
+    Ok(titles.into_iter().map(|title| title.to_lowercase()).collect())
+}
+
 /// What one reply was worth.
 #[derive(Clone, Debug, Default)]
 pub struct QualityRow<'a> {
@@ -114,6 +125,8 @@ pub struct QualityRow<'a> {
     pub chars: (usize, usize),
     /// Hash of the text.
     pub text_hash: &'a str,
+    /// `merge` or `observe`.
+    pub purpose: &'a str,
 }
 
 /// Records what a reply was worth.
@@ -122,8 +135,8 @@ pub fn insert_quality(tx: &Transaction<'_>, row: &QualityRow<'_>) -> Result<()> 
     tx.prepare_cached(
         "INSERT INTO quality (call, at, provider, model, cluster, accepted, refused, coverage,
              quoted, bad_kinds, bad_attribution, duplicate_title, no_file, kept_reason, chars_in,
-             chars_out, text_hash)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+             chars_out, text_hash, purpose)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
     )?
     .execute(params![
         row.call,
@@ -143,6 +156,7 @@ pub fn insert_quality(tx: &Transaction<'_>, row: &QualityRow<'_>) -> Result<()> 
         count(row.chars.0),
         count(row.chars.1),
         row.text_hash,
+        row.purpose,
     ])?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use lifecycle_phases::buffer::{Known, Sighting};
-use lifecycle_phases::{EntryId, State};
+use lifecycle_phases::{Actor, EntryId, Kind, Origin, State};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use std::collections::BTreeSet;
 
@@ -12,29 +12,7 @@ pub const OWN: &str = "own";
 pub const SUB_AGENT: &str = "sub-agent";
 
 /// A conversation file and how far it was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Conversation {
-    /// Its path, or the hash of the path where its project is not captured.
-    pub path: String,
-    /// Id of the conversation.
-    pub session: Option<String>,
-    /// Project at its end.
-    pub project: Option<String>,
-    /// End of the last complete line that was read.
-    pub offset: u64,
-    /// Check of the bytes before the offset.
-    pub tail_hash: String,
-    /// Size at the last reading, in bytes.
-    pub size: u64,
-    /// Time of the last change at the last reading, milliseconds UTC.
-    pub modified: i64,
-    /// When it was read, milliseconds UTC.
-    pub last_read: i64,
-    /// Why it is not read, or what went wrong; empty otherwise.
-    pub problem: String,
-    /// JSON of what was done since the last record of it; empty when nothing waits for one.
-    pub sitting: String,
-}
+pub use lifecycle_phases::buffer::Reading as Conversation;
 
 const COLUMNS: &str =
     "path, session, project, offset, tail_hash, size, modified, last_read, problem, sitting";
@@ -93,17 +71,21 @@ pub fn put_conversation(tx: &Transaction<'_>, of: &Conversation) -> Result<()> {
 pub fn known(connection: &Connection, ids: &[EntryId]) -> Result<Vec<Known>> {
     let mut found = Vec::new();
     let mut statement = connection.prepare_cached(
-        "SELECT seq, state, recalls, created, conversation, path FROM entry WHERE id = ?1",
+        "SELECT seq, state, recalls, created, conversation, path, kind, coalesce(origin, actor)
+         FROM entry WHERE id = ?1",
     )?;
     for id in ids {
         let row = statement.query_row([id.as_str()], |row| {
             let state: String = row.get(1)?;
             let own: [Option<String>; 2] = [row.get(4)?, row.get(5)?];
+            let (kind, origin): (String, String) = (row.get(6)?, row.get(7)?);
             let known = Known {
                 id: id.clone(),
                 state: State::parse(&state).unwrap_or(State::Buffered),
                 recalls: row.get(2)?,
                 created: row.get(3)?,
+                kind: Kind::parse(&kind).unwrap_or(Kind::Insight),
+                origin: Origin::parse(&origin).unwrap_or(Actor::User.into()),
                 seen: own.into_iter().flatten().collect(),
             };
             Ok((row.get::<_, i64>(0)?, known))

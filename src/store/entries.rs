@@ -1,7 +1,7 @@
 //! Reading entries.
 
 use crate::error::{Error, Result};
-use lifecycle_phases::{Actor, Channel, ContentHash, Entry, EntryId, Kind, Source, State};
+use lifecycle_phases::{Actor, Channel, ContentHash, Entry, EntryId, Kind, Origin, Source, State};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -21,7 +21,7 @@ pub struct StoredEntry {
 /// The columns that [`StoredEntry`] is read from, in order.
 pub const COLUMNS: &str = "seq, id, text, title, content_hash, kind, project, state, state_at,
     state_reason, created, channel, actor, conversation, path, offset, files, generated_by,
-    recalls, reprieves, protected";
+    recalls, reprieves, protected, origin";
 
 /// Which entries to list.
 #[derive(Clone, Debug, Default)]
@@ -126,6 +126,7 @@ pub fn from_row(row: &Row<'_>) -> rusqlite::Result<StoredEntry> {
             source: Source {
                 channel: word(row, 11, Channel::parse)?,
                 actor: word(row, 12, Actor::parse)?,
+                origin: optional_word(row, 21, Origin::parse)?,
                 conversation: row.get(13)?,
                 path: row.get(14)?,
                 offset: row.get::<_, Option<i64>>(15)?.map(i64::unsigned_abs),
@@ -137,6 +138,17 @@ pub fn from_row(row: &Row<'_>) -> rusqlite::Result<StoredEntry> {
             protected: row.get(20)?,
         },
     })
+}
+
+fn optional_word<T>(
+    row: &Row<'_>,
+    column: usize,
+    parse: fn(&str) -> Option<T>,
+) -> rusqlite::Result<Option<T>> {
+    match row.get::<_, Option<String>>(column)? {
+        Some(_) => word(row, column, parse).map(Some),
+        None => Ok(None),
+    }
 }
 
 fn word<T>(row: &Row<'_>, column: usize, parse: fn(&str) -> Option<T>) -> rusqlite::Result<T> {

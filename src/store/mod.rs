@@ -5,6 +5,8 @@
 //! on a [`Store::scratch`] copy, so planning never needs a second code path.
 
 mod apply;
+pub mod batches;
+mod briefing;
 mod calls;
 mod clusters;
 pub mod conversations;
@@ -21,16 +23,19 @@ pub mod routes;
 pub mod links;
 mod overview;
 mod quality;
+mod receipts;
 mod terms;
 pub mod vectors;
 
 pub use apply::{apply, check};
+pub use briefing::{briefing_candidates, common_descriptor, word_counts};
 pub use calls::{
     Balance, ClosedCall, NewCall, OpenRow, balance, close_call, judge_call, open_call, open_calls,
     pause, sent_since, set_pause,
 };
 pub use clusters::{
-    ClusterRow, QualityRow, cluster, clusters, forget_cluster, insert_quality, set_asked, titles,
+    ClusterRow, QualityRow, all_titles, cluster, clusters, forget_cluster, insert_quality,
+    set_asked, titles,
 };
 pub use descriptors::{
     PlacedVector, Unembedded, ahead_of, count_failure, descriptors, dimensions, lacking,
@@ -55,6 +60,7 @@ pub use journal::{
 pub use quality::{
     Generator, Latency, Quality, flat_prompts, generators, latency, quality, queue_wait,
 };
+pub use receipts::{holds, put_receipt};
 pub use terms::{Term, is_unspaced, query_terms, terms_of};
 
 pub use overview::{Overview, overview};
@@ -165,6 +171,20 @@ impl Store {
         transaction.commit()?;
         fault::point("committed");
         Ok(value)
+    }
+
+    /// A connection that only reads, for the hot path: no store is made, none is migrated, and a
+    /// lock is hardly waited for. `None` where there is no store, or one of another version.
+    pub fn peek(paths: &Paths) -> Result<Option<Connection>> {
+        let path = paths.database();
+        if !path.exists() {
+            return Ok(None);
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&path, flags)?;
+        connection.busy_timeout(Duration::from_millis(30))?;
+        let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        Ok((version == Schema::current().version()).then_some(connection))
     }
 
     /// Hash of what a plan is computed from: changes whenever an entry or a step is added.

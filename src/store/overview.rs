@@ -18,6 +18,8 @@ pub struct Overview {
     pub links: u64,
     /// Clusters that wait: outcome, how many, the newest reason.
     pub clusters: Vec<WaitingClusters>,
+    /// Batches of events by state of their observation.
+    pub batches: Vec<super::batches::BatchCount>,
     /// Proven entries that no file states yet.
     pub unrouted: u64,
     /// The newest tick.
@@ -88,6 +90,7 @@ pub fn overview(connection: &Connection, now: i64) -> Result<Overview> {
         parked: parked(connection)?,
         links: count("SELECT count(*) FROM link WHERE active")?,
         clusters: waiting(connection)?,
+        batches: super::batches::batch_counts(connection)?,
         unrouted: count("SELECT count(*) FROM entry WHERE state = 'proven'")?,
         last_success: recent.iter().find(|tick| tick.status.as_str() == "done").cloned(),
         last_tick: recent.into_iter().next(),

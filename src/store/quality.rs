@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Quality {
     /// The model as its replies name it.
     pub model: String,
+    /// What was asked for: `merge` or `observe`.
+    pub purpose: String,
     /// The day (UTC), where the table is by day.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,
@@ -47,6 +49,7 @@ pub struct Quality {
 
 struct Row {
     model: String,
+    purpose: String,
     day: String,
     accepted: bool,
     refused: Vec<String>,
@@ -73,12 +76,15 @@ const UNREADABLE: &[&str] = &[
 /// Quality by model over the last `window` judged replies, also by day where that is wanted.
 pub fn quality(connection: &Connection, window: u32, by_day: bool) -> Result<Vec<Quality>> {
     let rows = rows(connection, window)?;
-    let mut groups: BTreeMap<(String, String), Vec<&Row>> = BTreeMap::new();
+    let mut groups: BTreeMap<(String, String, String), Vec<&Row>> = BTreeMap::new();
     for row in &rows {
         let day = if by_day { row.day.clone() } else { String::new() };
-        groups.entry((row.model.clone(), day)).or_default().push(row);
+        groups.entry((row.purpose.clone(), row.model.clone(), day)).or_default().push(row);
     }
-    let line = |((model, day), rows): ((String, String), Vec<&Row>)| summary(model, day, &rows);
+    let line = |((purpose, model, day), rows): ((String, String, String), Vec<&Row>)| Quality {
+        purpose,
+        ..summary(model, day, &rows)
+    };
     Ok(groups.into_iter().map(line).collect())
 }
 
@@ -86,7 +92,7 @@ fn rows(connection: &Connection, window: u32) -> Result<Vec<Row>> {
     let mut statement = connection.prepare_cached(
         "SELECT model, date(at / 1000, 'unixepoch'), accepted, refused, coverage, bad_kinds,
              bad_attribution, duplicate_title, no_file, kept_reason, chars_in, chars_out, cluster,
-             text_hash
+             text_hash, purpose
          FROM quality ORDER BY id DESC LIMIT ?1",
     )?;
     let rows = statement.query_map([window], |row| {
@@ -94,6 +100,7 @@ fn rows(connection: &Connection, window: u32) -> Result<Vec<Row>> {
         let refused: String = row.get(3)?;
         Ok(Row {
             model: row.get(0)?,
+            purpose: row.get(14)?,
             day: row.get(1)?,
             accepted: flag(2)?,
             refused: serde_json::from_str(&refused).unwrap_or_default(),
@@ -127,6 +134,7 @@ fn summary(model: String, day: String, rows: &[&Row]) -> Quality {
         .collect();
     Quality {
         model,
+        purpose: String::new(),
         day: Some(day).filter(|day| !day.is_empty()),
         replies: rows.len(),
         accepted: share(&|row| row.accepted),

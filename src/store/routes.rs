@@ -41,11 +41,13 @@ fn route_row(row: &Row<'_>) -> rusqlite::Result<RouteRow> {
 }
 
 /// Proven entries that no file states yet, oldest first. Entries whose line was taken out by the
-/// user, and those of kind `sensitive`, are not among them.
+/// user, those of kind `sensitive`, and those that only a tool or a page stands behind are not among
+/// them.
 pub fn pending(connection: &Connection) -> Result<Vec<StoredEntry>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM entry
          WHERE state = 'proven' AND kind <> 'sensitive'
+           AND coalesce(origin, actor) IN ('user', 'assistant')
            AND NOT EXISTS (SELECT 1 FROM route
                            WHERE route.entry = entry.seq AND status <> 'withdrawn')
          ORDER BY seq"
@@ -53,6 +55,17 @@ pub fn pending(connection: &Connection) -> Result<Vec<StoredEntry>> {
     let mut statement = connection.prepare_cached(&sql)?;
     let rows = statement.query_map([], from_row)?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Proven entries that no file may state, because only a tool's output or a page says them.
+pub fn untrusted(connection: &Connection) -> Result<u64> {
+    let count: i64 = connection.query_row(
+        "SELECT count(*) FROM entry
+         WHERE state = 'proven' AND coalesce(origin, actor) NOT IN ('user', 'assistant')",
+        [],
+        |row| row.get(0),
+    )?;
+    Ok(count.unsigned_abs())
 }
 
 /// Our lines in files, ordered by path.

@@ -10,10 +10,11 @@ use crate::config::Settings;
 use crate::error::{Error, Result};
 use crate::paths::Paths;
 use crate::report::Report;
-use crate::store::Store;
-use lifecycle_phases::{EntryId, Phase, Plan, PlannedStep, Step};
+use crate::store::{self, Store};
+use lifecycle_phases::{EntryId, Phase, Plan, PlannedStep, Receipt, Step};
 use rusqlite::Connection;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Applies `plan` without the steps numbered in `skip`.
 pub fn apply(
@@ -49,10 +50,46 @@ pub fn apply(
         .filter(|step| !left.contains(&step.n) && !done.contains(&step.n))
         .cloned();
     perform_in_order(&mut ctx, steps.collect())?;
+    note_receipts(&mut ctx, plan, &done)?;
     say_what_was_left(&mut ctx, skip, left.len(), &done);
     let code = finish(&mut ctx)?;
     lock.mark_run(ctx.now());
     Ok(Run { report: Report::of(&ctx)?, plan: plan.clone(), code })
+}
+
+/// Notes down what the plan took in, as far as its steps were performed: a conversation of which a
+/// step was left out is read again by the next run, and that step offered again.
+fn note_receipts(ctx: &mut Context<'_>, plan: &Plan, before: &BTreeSet<usize>) -> Result<()> {
+    let mut done = before.clone();
+    done.extend(ctx.performed.iter().map(|step| step.n));
+    let due: Vec<&Receipt> = plan
+        .receipts
+        .iter()
+        .filter(|planned| planned.steps.iter().all(|n| done.contains(n)))
+        .map(|planned| &planned.receipt)
+        .collect();
+    if due.is_empty() {
+        return Ok(());
+    }
+    let now = ctx.now();
+    ctx.store.write(|tx| {
+        for receipt in &due {
+            if store::holds(tx, receipt)? {
+                store::put_receipt(tx, receipt, now)?;
+            }
+        }
+        Ok(())
+    })?;
+    let inbox = ctx.paths.inbox();
+    for receipt in due {
+        // A plan is a file that anybody may have edited: nothing but inbox records is removed.
+        if let Receipt::Inbox { file } = receipt
+            && Path::new(file).parent() == Some(inbox.as_path())
+        {
+            crate::capture::inbox::remove(Path::new(file))?;
+        }
+    }
+    Ok(())
 }
 
 /// The steps to leave out: those asked for, and those that need an entry which only a left out step

@@ -11,15 +11,14 @@ mod intake;
 pub use gate::Gate;
 
 use self::intake::{Intake, Outcome as Taken, Source};
-use super::{Context, Level, Mode};
+use super::{Context, Door, Level, Mode};
 use crate::capture::inbox::{self, Inbox, Note, Record, Waiting};
 use crate::capture::scan;
 use crate::error::Result;
 use crate::progress::Progress;
-use crate::redact::Counts;
 use crate::store::{self, Store, TickStatus, conversations};
 use lifecycle_phases::buffer::{self, Arrival, Outcome};
-use lifecycle_phases::{Actor, Channel, Phase};
+use lifecycle_phases::{Actor, Channel, EntryId, Phase, PlannedReceipt, Receipt, recall};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -28,25 +27,26 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
     let inbox = inbox::read(ctx.paths)?;
     set_aside(ctx, &inbox)?;
     take_notes(ctx, &inbox.waiting)?;
+    take_recalls(ctx, &inbox.waiting)?;
     let intake = Intake::new(ctx)?;
-    let mut redacted = Counts::default();
     let (sources, settling) = sources(ctx, &inbox.waiting)?;
     let progress = Progress::of("reading conversations", sources.len());
     for source in &sources {
+        let before = ctx.performed.len();
         match intake.read(ctx, source) {
             Ok(Taken::Missing) if source.may_still_appear(ctx) => {}
-            Ok(Taken::Missing) => forget(ctx, &source.records)?,
+            Ok(Taken::Missing) => forget(ctx, &source.records, before)?,
             Ok(Taken::Read(counts)) => {
-                redacted.add(&counts);
-                forget(ctx, &source.records)?;
+                ctx.doors.add(Door::Store, &counts);
+                forget(ctx, &source.records, before)?;
             }
             Err(error) => ctx.fail(Phase::Buffer, error)?,
         }
         progress.add(1);
     }
     intake.record_idle(ctx)?;
-    if redacted.total() > 0 {
-        ctx.note(Level::Info, Phase::Buffer, format!("redacted before storing: {redacted}"));
+    if ctx.mode == Mode::Live {
+        crate::brief::hook::forget_old(ctx.paths, ctx.now(), ctx.settings.capture.scan_days);
     }
     if settling > 0 {
         let text = format!("{settling} conversations are being written and wait for the next tick");
@@ -56,10 +56,17 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
 }
 
 /// Stores arrivals at once, outside a tick that is under way, as a journal entry of their own.
-/// Everything happens in one short transaction, so a running tick is not waited for.
-pub fn admit(store: &mut Store, arrivals: &[Arrival], now: i64, trigger: &str) -> Result<()> {
+/// Everything happens in one short transaction, so a running tick is not waited for. Returns the
+/// entries that were known already.
+pub fn admit(
+    store: &mut Store,
+    arrivals: &[Arrival],
+    now: i64,
+    trigger: &str,
+) -> Result<Vec<EntryId>> {
     store.write(|tx| {
-        let outcome = decide(tx, arrivals)?;
+        let known = conversations::known(tx, &buffer::ask(arrivals))?;
+        let outcome = buffer::decide(arrivals, &known);
         if !outcome.steps.is_empty() {
             let tick = store::begin_tick(tx, now, trigger, &[Phase::Buffer], None, None)?;
             for (n, mut step) in outcome.steps.into_iter().enumerate() {
@@ -69,7 +76,8 @@ pub fn admit(store: &mut Store, arrivals: &[Arrival], now: i64, trigger: &str) -
             }
             store::finish_tick(tx, tick, now, TickStatus::Done, "[]")?;
         }
-        conversations::put_sightings(tx, &outcome.sightings)
+        conversations::put_sightings(tx, &outcome.sightings)?;
+        Ok(known.into_iter().map(|known| known.id).collect())
     })
 }
 
@@ -96,16 +104,48 @@ fn take_notes(ctx: &mut Context<'_>, waiting: &[Waiting]) -> Result<()> {
         .iter()
         .filter_map(|waiting| match &waiting.record {
             Record::Note(note) => Some((&waiting.file, note)),
-            Record::Conversation(_) => None,
+            _ => None,
         })
         .collect();
     let arrivals: Vec<Arrival> = notes.iter().map(|(_, note)| arrival_of(note)).collect();
     if arrivals.is_empty() {
         return Ok(());
     }
-    let Outcome { steps, sightings, .. } = decide(ctx.store.reader(), &arrivals)?;
-    ctx.perform_with(steps, |tx| conversations::put_sightings(tx, &sightings))?;
-    forget(ctx, &notes.iter().map(|(file, _)| (*file).clone()).collect::<Vec<_>>())
+    let before = ctx.performed.len();
+    let outcome = decide(ctx.store.reader(), &arrivals)?;
+    perform(ctx, outcome, Vec::new())?;
+    forget(ctx, &notes.iter().map(|(file, _)| (*file).clone()).collect::<Vec<_>>(), before)
+}
+
+/// Counts what briefings showed.
+fn take_recalls(ctx: &mut Context<'_>, waiting: &[Waiting]) -> Result<()> {
+    let mut files = Vec::new();
+    let mut recalled = Vec::new();
+    for one in waiting {
+        if let Record::Recalled(shown) = &one.record {
+            files.push(one.file.clone());
+            recalled.extend(shown.entries.iter().cloned());
+        }
+    }
+    if files.is_empty() {
+        return Ok(());
+    }
+    let brief = &ctx.settings.brief;
+    let limits = recall::Limits { least_score: brief.least_score, promote: brief.promote_recalls };
+    let known = conversations::known(ctx.store.reader(), &recall::ask(&recalled))?;
+    let before = ctx.performed.len();
+    perform(ctx, recall::decide(&recalled, &known, limits), Vec::new())?;
+    forget(ctx, &files, before)
+}
+
+/// Performs what was decided and notes who said it, with `more` in the same transaction.
+fn perform(ctx: &mut Context<'_>, outcome: Outcome, more: Vec<Receipt>) -> Result<()> {
+    let mut by_entry: BTreeMap<EntryId, Vec<buffer::Sighting>> = BTreeMap::new();
+    for sighting in outcome.sightings {
+        by_entry.entry(sighting.entry.clone()).or_default().push(sighting);
+    }
+    let sightings = by_entry.into_values().map(|sightings| Receipt::Sightings { sightings });
+    ctx.perform_noting(outcome.steps, sightings.chain(more).collect())
 }
 
 fn arrival_of(note: &Note) -> Arrival {
@@ -115,17 +155,24 @@ fn arrival_of(note: &Note) -> Arrival {
     Arrival { text, kind: about, project, created, source }
 }
 
-/// Removes records whose content is stored.
-fn forget(ctx: &Context<'_>, records: &[PathBuf]) -> Result<()> {
-    match ctx.mode {
-        Mode::DryRun => Ok(()),
-        Mode::Live => records.iter().try_for_each(|file| inbox::remove(file)),
+/// Removes records whose content is stored; a plan takes them along, with the steps performed since
+/// `before`.
+fn forget(ctx: &mut Context<'_>, records: &[PathBuf], before: usize) -> Result<()> {
+    if ctx.mode == Mode::Live {
+        return records.iter().try_for_each(|file| inbox::remove(file));
     }
+    let steps: Vec<usize> = ctx.performed[before..].iter().map(|step| step.n).collect();
+    for file in records {
+        let file = file.to_string_lossy().into_owned();
+        let receipt = Receipt::Inbox { file };
+        ctx.receipts.push(PlannedReceipt { steps: steps.clone(), receipt });
+    }
+    Ok(())
 }
 
 /// The conversations to read, announced ones first, and how many wait because they are being
 /// written.
-fn sources(ctx: &Context<'_>, waiting: &[Waiting]) -> Result<(Vec<Source>, usize)> {
+fn sources(ctx: &mut Context<'_>, waiting: &[Waiting]) -> Result<(Vec<Source>, usize)> {
     let folders = scan::folders(&ctx.settings.capture, ctx.paths);
     let mut sources: BTreeMap<PathBuf, Source> = BTreeMap::new();
     let mut order = Vec::new();
@@ -138,7 +185,8 @@ fn sources(ctx: &Context<'_>, waiting: &[Waiting]) -> Result<(Vec<Source>, usize
         };
         let Some(path) = path else {
             // Nothing was written yet; the scan looks where it would appear.
-            forget(ctx, std::slice::from_ref(&waiting.file))?;
+            let before = ctx.performed.len();
+            forget(ctx, std::slice::from_ref(&waiting.file), before)?;
             continue;
         };
         let source = sources.entry(path.clone()).or_insert_with(|| {

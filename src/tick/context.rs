@@ -1,6 +1,7 @@
 //! What the glue of a phase works with, and the one door through which steps are performed.
 
 use super::Similarities;
+use super::doors::{Door, Doors};
 use super::notes::{Level, Note};
 use crate::clock::Clock;
 use crate::config::Settings;
@@ -8,7 +9,7 @@ use crate::embed::Embedder;
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
 use crate::store::{self, Store};
-use lifecycle_phases::{Phase, PlannedStep, Step};
+use lifecycle_phases::{Phase, Plan, PlannedReceipt, PlannedStep, Receipt, Step};
 use rusqlite::Transaction;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -55,6 +56,10 @@ pub struct Context<'a> {
     pub nearest: Similarities,
     /// Every step performed so far, in order: the plan.
     pub performed: Vec<PlannedStep>,
+    /// What was noted down with them.
+    pub receipts: Vec<PlannedReceipt>,
+    /// Where secrets are taken out.
+    pub doors: Doors,
     /// Opened at the first need; loads its model at the first text.
     embedder: OnceCell<Arc<dyn Embedder>>,
     /// Number of the next step that has none yet.
@@ -96,6 +101,8 @@ impl<'a> Context<'a> {
             notes: Vec::new(),
             nearest: Similarities::default(),
             performed: Vec::new(),
+            receipts: Vec::new(),
+            doors: Doors::new(&settings.redact),
             embedder: OnceCell::new(),
             next_n: 1,
             failure: None,
@@ -116,8 +123,12 @@ impl<'a> Context<'a> {
         if let Some(embedder) = self.embedder.get() {
             return Ok(Arc::clone(embedder));
         }
-        let embedder: Arc<dyn Embedder> =
-            super::serving::open(self.store.reader(), self.settings, self.paths)?;
+        let embedder: Arc<dyn Embedder> = super::serving::open_with(
+            self.store.reader(),
+            self.settings,
+            self.paths,
+            self.doors.clone(),
+        )?;
         Ok(Arc::clone(self.embedder.get_or_init(|| embedder)))
     }
 
@@ -157,11 +168,54 @@ impl<'a> Context<'a> {
         Ok(id)
     }
 
+    /// The plan of everything performed since the store had the fingerprint `base`.
+    pub fn plan(&self, base: String) -> Plan {
+        Plan {
+            version: Plan::VERSION,
+            now: self.now(),
+            base,
+            steps: self.performed.clone(),
+            receipts: self.receipts.clone(),
+        }
+    }
+
     /// Performs `steps` in order: checks what each requires, applies it, journals it. Steps on the
     /// store go in one transaction. A step whose requirement does not hold is refused and noted;
     /// the others go on.
     pub fn perform(&mut self, steps: Vec<PlannedStep>) -> Result<()> {
         self.perform_with(steps, |_| Ok(()))
+    }
+
+    /// As [`Context::perform`], with `receipts` in the same transaction. They become part of the
+    /// plan, so that `apply` notes the same.
+    pub fn perform_noting(
+        &mut self,
+        steps: Vec<PlannedStep>,
+        receipts: Vec<Receipt>,
+    ) -> Result<()> {
+        let before = self.performed.len();
+        let now = self.now();
+        self.perform_with(steps, |tx| {
+            receipts.iter().try_for_each(|receipt| store::put_receipt(tx, receipt, now))
+        })?;
+        let done = &self.performed[before..];
+        let planned: Vec<PlannedReceipt> =
+            receipts.into_iter().map(|receipt| needing(receipt, done)).collect();
+        self.receipts.extend(planned);
+        Ok(())
+    }
+
+    /// Says of each door what was taken out there.
+    pub fn note_redactions(&mut self) {
+        for (door, counts) in self.doors.take() {
+            let phase = match door {
+                Door::Store => Phase::Buffer,
+                Door::Embedding => Phase::Connect,
+                Door::Model => Phase::Consolidate,
+                Door::File => Phase::Route,
+            };
+            self.note(Level::Info, phase, format!("redacted before {door}: {counts}"));
+        }
     }
 
     /// As [`Context::perform`], with `extra` in the same transaction after the steps on the store
@@ -216,6 +270,19 @@ impl Context<'_> {
             self.next_n = self.next_n.max(step.n) + 1;
         }
     }
+}
+
+/// A receipt with the steps that it accounts for: sightings hold where the steps on their own entry
+/// were done, everything else where all were.
+fn needing(receipt: Receipt, done: &[PlannedStep]) -> PlannedReceipt {
+    let concerns = |step: &&PlannedStep| match &receipt {
+        Receipt::Sightings { sightings } => {
+            sightings.iter().any(|sighting| step.step.entry() == Some(&sighting.entry))
+        }
+        _ => true,
+    };
+    let steps = done.iter().filter(concerns).map(|step| step.n).collect();
+    PlannedReceipt { steps, receipt }
 }
 
 fn perform_one(

@@ -6,7 +6,7 @@
 //! closed; [`resume`] settles what a killed run left open. Dry, the bytes go to the overlay. A file
 //! whose content is not the one the steps were planned on is refused.
 
-use super::{Context, Level, Mode};
+use super::{Context, Door, Level, Mode};
 use crate::error::{Error, Result};
 use crate::store::{self, StepRecord, routes};
 use crate::targets::{self, Change, Format, LineOp, door};
@@ -43,6 +43,7 @@ pub fn perform(ctx: &mut Context<'_>, mut steps: Vec<PlannedStep>) -> Result<()>
         return Ok(());
     }
     ctx.number(&mut steps);
+    let steps = at_the_door(ctx, steps)?;
     if ctx.mode == Mode::Live && !ctx.settings.route.enabled {
         return refuse(ctx, &steps, Path::new("every file"), "routing is off (route.enabled)");
     }
@@ -50,6 +51,29 @@ pub fn perform(ctx: &mut Context<'_>, mut steps: Vec<PlannedStep>) -> Result<()>
         perform_group(ctx, group)?;
     }
     Ok(())
+}
+
+/// Takes secrets out of the lines. A plan that is applied is performed as it was read or not at all:
+/// there a line with a secret is refused.
+fn at_the_door(ctx: &mut Context<'_>, steps: Vec<PlannedStep>) -> Result<Vec<PlannedStep>> {
+    let mut passed = Vec::new();
+    for mut step in steps {
+        let Step::Route { route, .. } = &mut step.step else { continue };
+        let clean = match &route.op {
+            RouteOp::Add | RouteOp::Replace { .. } => ctx.doors.pass(Door::File, &route.line),
+            RouteOp::Withdraw | RouteOp::AlreadyKnown { .. } => route.line.clone(),
+        };
+        if clean == route.line {
+            passed.push(step);
+        } else if ctx.plan.is_some() {
+            let path = PathBuf::from(&route.path);
+            refuse(ctx, &[step], &path, "the line holds a secret")?;
+        } else {
+            route.line = clean;
+            passed.push(step);
+        }
+    }
+    Ok(passed)
 }
 
 fn group(steps: Vec<PlannedStep>) -> Vec<Group> {

@@ -30,6 +30,13 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
     }
     let targets = Targets::load(&ctx.settings.route.targets)?;
     reconcile::run(ctx)?;
+    let untrusted = routes::untrusted(ctx.store.reader())?;
+    if untrusted > 0 {
+        let text = format!(
+            "{untrusted} proven entries are written nowhere: only a tool's output or a page says them"
+        );
+        ctx.note(Level::Info, Phase::Route, text);
+    }
     for (project, entries) in by_project(routes::pending(ctx.store.reader())?) {
         place::run(ctx, &targets, project.as_deref(), entries)?;
     }

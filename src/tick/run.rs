@@ -1,6 +1,8 @@
 //! One tick from lock to report.
 
-use super::{Context, Level, Mode, Note, TickLock, age, buffer, connect, consolidate, route};
+use super::{
+    Context, Level, Mode, Note, TickLock, age, buffer, connect, consolidate, observe, route,
+};
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
@@ -73,13 +75,16 @@ fn tick(ctx: &mut Context<'_>, options: &RunOptions) -> Result<Run> {
     }
     drop(progress);
     let code = finish(ctx)?;
-    let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
+    let plan = ctx.plan(base);
     Ok(Run { report: Report::of(ctx)?, plan, code })
 }
 
 fn run_phase(ctx: &mut Context<'_>, phase: Phase) -> Result<()> {
     match phase {
-        Phase::Buffer => buffer::run(ctx),
+        Phase::Buffer => {
+            buffer::run(ctx)?;
+            observe::run(ctx)
+        }
         Phase::Connect => connect::run(ctx),
         Phase::Consolidate => {
             consolidate::run(ctx)?;
@@ -107,13 +112,14 @@ pub fn by_hand(
     let base = ctx.store.fingerprint()?;
     ctx.perform(steps)?;
     let code = finish(&mut ctx)?;
-    let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
+    let plan = ctx.plan(base);
     Ok(Run { report: Report::of(&ctx)?, plan, code })
 }
 
 /// Closes the tick's row, where one was needed, and says how the command ends.
 pub(super) fn finish(ctx: &mut Context<'_>) -> Result<ExitCode> {
     super::serving::warn_of_dead_lines(ctx);
+    ctx.note_redactions();
     let failed = ctx.notes.iter().any(|note| note.level == Level::Failed);
     if let Some(id) = ctx.tick {
         let status = if failed { TickStatus::Incomplete } else { TickStatus::Done };

@@ -7,7 +7,7 @@
 //! change of mind or a lost setting need no repair. Where the old model cannot be opened any more,
 //! the new one serves at once with what it has.
 
-use super::{Context, Level, connect};
+use super::{Context, Doors, Guarded, Level, connect};
 use crate::config::Settings;
 use crate::embed::{self, CHUNK, EmbedError, Embedder, Measured, Role};
 use crate::error::Result;
@@ -21,11 +21,21 @@ use std::sync::Arc;
 /// Only texts that are all but equal have a higher cosine.
 const HIGHEST: f32 = 0.995;
 
-/// The embedder that serves the store.
+/// The embedder that serves the store, behind its door.
 pub fn open(
     connection: &Connection,
     settings: &Settings,
     paths: &Paths,
+) -> Result<Arc<dyn Embedder>> {
+    open_with(connection, settings, paths, Doors::new(&settings.redact))
+}
+
+/// As [`open`], with the account of a run.
+pub fn open_with(
+    connection: &Connection,
+    settings: &Settings,
+    paths: &Paths,
+    doors: Doors,
 ) -> Result<Arc<dyn Embedder>> {
     let wanted = embed::open(settings, paths)?;
     let ahead = store::ahead_of(connection, &wanted.descriptor().id())?;
@@ -35,7 +45,7 @@ pub fn open(
     if let Some(dimensions) = store::dimensions(connection, &id)? {
         serving.expect_dimensions(dimensions);
     }
-    Ok(serving.into())
+    Ok(Arc::new(Guarded::new(serving, doors)))
 }
 
 /// Embeds some entries under the descriptor of the settings, where another one serves yet. Bounded
@@ -43,7 +53,7 @@ pub fn open(
 pub fn refill(ctx: &mut Context<'_>) -> Result<()> {
     let embedder = ctx.embedder()?;
     let serving = embedder.descriptor().id();
-    let wanted = embed::open(ctx.settings, ctx.paths)?;
+    let wanted = Guarded::new(embed::open(ctx.settings, ctx.paths)?, ctx.doors.clone());
     let id = wanted.descriptor().id();
     if serving == id {
         return Ok(());
@@ -53,7 +63,7 @@ pub fn refill(ctx: &mut Context<'_>) -> Result<()> {
     let progress = Progress::of("embedding anew", entries.len());
     for chunk in entries.chunks(CHUNK) {
         progress.add(chunk.len());
-        if let Some(problem) = refill_chunk(ctx, &*wanted, &id, chunk)? {
+        if let Some(problem) = refill_chunk(ctx, &wanted, &id, chunk)? {
             ctx.note(Level::Waiting, Phase::Connect, format!("{id} cannot be filled: {problem}"));
             break;
         }

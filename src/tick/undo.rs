@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::paths::Paths;
 use crate::report::Report;
 use crate::store::{self, StepRecord, Store, TickRecord, TickStatus};
-use lifecycle_phases::{ClusterOutcome, Plan, PlannedStep, Requirement, Standing, State, Step};
+use lifecycle_phases::{ClusterOutcome, PlannedStep, Requirement, Standing, State, Step};
 
 /// Takes back tick `id`, or the newest one that can be.
 pub fn undo(settings: &Settings, paths: &Paths, clock: Clock, id: Option<i64>) -> Result<Run> {
@@ -20,8 +20,7 @@ pub fn undo(settings: &Settings, paths: &Paths, clock: Clock, id: Option<i64>) -
     resume(&mut ctx)?;
     // Whoever repeats an undo that was killed wants that one, not the tick before it as well.
     if ctx.carried.last().is_some_and(|done| id.is_none_or(|id| id == *done)) {
-        let plan =
-            Plan { version: Plan::VERSION, now: ctx.now(), base: String::new(), steps: vec![] };
+        let plan = ctx.plan(String::new());
         let code = finish(&mut ctx)?;
         return Ok(Run { report: Report::of(&ctx)?, plan, code });
     }
@@ -30,7 +29,7 @@ pub fn undo(settings: &Settings, paths: &Paths, clock: Clock, id: Option<i64>) -
     let base = ctx.store.fingerprint()?;
     take_back(&mut ctx, &target)?;
     let code = finish(&mut ctx)?;
-    let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
+    let plan = ctx.plan(base);
     Ok(Run { report: Report::of(&ctx)?, plan, code })
 }
 

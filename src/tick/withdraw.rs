@@ -9,7 +9,7 @@ use crate::paths::Paths;
 use crate::report::Report;
 use crate::store::{Store, routes};
 use crate::targets::{self, Format, door};
-use lifecycle_phases::{Plan, PlannedStep};
+use lifecycle_phases::PlannedStep;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub fn withdraw_all(settings: &Settings, paths: &Paths, clock: Clock) -> Result<
         take_markers_out(&ctx, Path::new(path))?;
     }
     let code = finish(&mut ctx)?;
-    let plan = Plan { version: Plan::VERSION, now: ctx.now(), base, steps: ctx.performed.clone() };
+    let plan = ctx.plan(base);
     Ok(Run { report: Report::of(&ctx)?, plan, code })
 }
 

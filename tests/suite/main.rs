@@ -5,6 +5,7 @@
 
 mod architecture;
 mod brake;
+mod brief;
 mod capture;
 mod cases;
 mod columns;
@@ -25,10 +26,12 @@ mod everyday;
 mod examples;
 mod exchange;
 mod generated;
+mod hooks;
 mod live;
 mod mcp;
 mod model;
 mod model_storm;
+mod observe;
 mod odd_settings;
 mod redaction;
 mod report_page;

@@ -17,9 +17,12 @@ fn stored(outcome: &Outcome) -> Vec<Known> {
         match &planned.step {
             Step::Admit { entry } => {
                 let seen = BTreeSet::new();
-                let (state, created) = (entry.state, entry.created);
-                let id = entry.id.clone();
-                known.insert(id.clone(), Known { id, state, recalls: 0, created, seen });
+                let (state, created, kind) = (entry.state, entry.created, entry.kind);
+                let (id, origin) = (entry.id.clone(), entry.source.origin());
+                known.insert(
+                    id.clone(),
+                    Known { id, state, recalls: 0, created, kind, origin, seen },
+                );
             }
             Step::Recall { entry, to, .. } => known.get_mut(entry).unwrap().recalls = *to,
             _ => {}
@@ -88,6 +91,31 @@ fn an_explicit_decision_outweighs_an_earlier_mention() {
     let outcome = decide(&[said("x", Some("a"), 1), marked], &[]);
     let Step::Admit { entry } = &outcome.steps[0].step else { panic!("admitted first") };
     assert_eq!((entry.kind, entry.created), (Kind::Decision, 1));
+}
+
+#[test]
+fn who_is_more_trustworthy_attests_and_a_tool_takes_nothing_away() {
+    let by = |actor: Actor, conversation: &str| {
+        let mut arrival = said("Never rebase main.", Some(conversation), 3);
+        arrival.source = Source {
+            conversation: arrival.source.conversation,
+            ..Source::new(Channel::Hook, actor)
+        };
+        arrival
+    };
+    let page = |conversation: &str| {
+        let arrival = by(Actor::Tool, conversation);
+        Arrival { source: arrival.source.clone().with_origin(Origin::Web), ..arrival }
+    };
+    let known = stored(&decide(&[page("a"), by(Actor::Tool, "a")], &[]));
+    assert_eq!(known[0].origin, Origin::Tool, "the stronger of two");
+    let attested = decide(&[by(Actor::User, "b"), page("c")], &known);
+    assert!(matches!(
+        attested.steps[0].step,
+        Step::Attest { from: Origin::Tool, to: Origin::User, .. }
+    ));
+    let said_by_user = stored(&decide(&[by(Actor::User, "a")], &[]));
+    assert_eq!(names(&decide(&[page("b")], &said_by_user)), [""; 0]);
 }
 
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {

@@ -6,7 +6,8 @@ use super::note::Note;
 use super::prompt::rearmed;
 use super::values::Comparison;
 use super::words::is_stop;
-use crate::entry::{Actor, Channel, ContentHash, Entry, EntryId, Kind, Source, State};
+use crate::entry::{Actor, Channel, ContentHash, Entry, EntryId, Kind, Origin, Source, State};
+use crate::origin::{Said, origin_of};
 use std::collections::BTreeSet;
 
 /// Longest title made by code (characters).
@@ -164,7 +165,7 @@ pub fn proven(
         created: entries.iter().map(|entry| entry.created).max().unwrap_or(0),
         source: Source {
             files: files(notes, sources),
-            ..Source::new(Channel::Tick, actor(&entries))
+            ..Source::new(Channel::Tick, actor(&entries)).with_origin(origin(text, notes, sources))
         },
         generated_by: Some(generated_by.to_string()),
         recalls: entries.iter().fold(0, |sum, entry| sum.saturating_add(entry.recalls)),
@@ -179,6 +180,16 @@ pub fn proven(
 fn actor(entries: &[&Entry]) -> Actor {
     let first = entries.first().map_or(Actor::Assistant, |entry| entry.source.actor);
     if entries.iter().all(|entry| entry.source.actor == first) { first } else { Actor::Assistant }
+}
+
+/// The weakest hand among those that the text needs: what the user or the assistant states as well
+/// does not become weaker by a tool's repeating it.
+fn origin(text: &str, notes: &[Note], sources: &[usize]) -> Origin {
+    let said: Vec<Said<'_>> = sources
+        .iter()
+        .map(|&n| Said { origin: notes[n].entry.source.origin(), facts: &notes[n].facts })
+        .collect();
+    origin_of(text, &said)
 }
 
 /// Union of the files of the sources: recorded ones, and paths in their texts.

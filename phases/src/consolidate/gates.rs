@@ -109,6 +109,19 @@ pub fn refusals(claim: &Claim<'_>) -> Vec<Refusal> {
     found
 }
 
+/// The gates that also hold where a text is made of events instead of notes: nothing invented, no
+/// leaked instruction, no markup.
+pub(crate) fn of_events(claim: &Claim<'_>) -> Vec<Refusal> {
+    let facts = Facts::of(claim.text);
+    let found = [invented(claim, &facts), leaked(claim), markup(claim)];
+    found.into_iter().flatten().collect()
+}
+
+/// Whether a title would fit anything.
+pub(crate) fn is_generic(claim: &Claim<'_>) -> bool {
+    claim.title.trim().is_empty() || generic_title(claim).is_some()
+}
+
 /// General acronyms that name nothing in particular.
 const ACRONYMS: &[&str] =
     &["api", "http", "https", "json", "ci", "sql", "url", "id", "ui", "cli", "os", "db", "ok"];
@@ -367,7 +380,7 @@ fn generic_title(claim: &Claim<'_>) -> Option<Refusal> {
     (!used).then(|| Refusal::GenericTitle(claim.title.to_string()))
 }
 
-const USER: &[&str] = &[
+pub(crate) const USER: &[&str] = &[
     "the user",
     "user",
     "l'utilisateur",
@@ -406,6 +419,8 @@ const MARKUP: &[&str] = &[
     "</think",
     "begin notes",
     "end notes",
+    "begin events",
+    "end events",
     "<|",
     "lifecycle:internal",
     "lifecycle:begin",

@@ -75,7 +75,8 @@ pub fn notes(cluster: &Cluster) -> Vec<Note> {
     notes
 }
 
-fn note(entry: &Entry) -> Note {
+/// One member by itself, not named yet.
+pub(crate) fn note(entry: &Entry) -> Note {
     let time = leading_date(&entry.text).unwrap_or(entry.created);
     let sentences = sentences(&entry.text)
         .into_iter()

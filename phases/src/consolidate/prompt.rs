@@ -82,7 +82,7 @@ fn data(notes: &[Note], found: &Comparison, links: &[Link]) -> String {
             "[{fence}] id={} date={} actor={} kind={}\n{}\n",
             note.label,
             note.day,
-            note.entry.source.actor,
+            voice(note),
             note.entry.kind,
             disarmed(note.entry.text.trim())
         ));
@@ -90,6 +90,13 @@ fn data(notes: &[Note], found: &Comparison, links: &[Link]) -> String {
     out.push_str(&format!("END NOTES {fence}\n"));
     out.push_str(&remarks(notes, found, links));
     out
+}
+
+/// Who says a note: its actor, or the tool or page that its words came from.
+fn voice(note: &Note) -> &'static str {
+    let source = &note.entry.source;
+    let origin = source.origin();
+    if origin.is_trusted() { source.actor.as_str() } else { origin.as_str() }
 }
 
 /// What code already knows about the notes.

@@ -91,6 +91,29 @@ impl ReplyError {
 
 /// Reads a reply. Never panics, whatever the bytes.
 pub fn parse(bytes: &[u8]) -> Result<Reply, ReplyError> {
+    let (mut reply, around) = read(bytes, shape)?;
+    reply.discarded = around.discarded;
+    reply.reasoning = around.reasoning;
+    Ok(reply)
+}
+
+/// Bytes of a reply that are not its answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Around {
+    /// Around the object.
+    pub discarded: usize,
+    /// Of reasoning before the object.
+    pub reasoning: usize,
+}
+
+/// Reads the one answer in a reply, of the shape that `shape` understands.
+///
+/// # Errors
+/// Why there is none, or not one.
+pub fn read<T: PartialEq>(
+    bytes: &[u8],
+    shape: impl Fn(&Value) -> Result<T, String>,
+) -> Result<(T, Around), ReplyError> {
     if bytes.len() > MAX_REPLY {
         return Err(ReplyError::TooLong);
     }
@@ -105,7 +128,7 @@ pub fn parse(bytes: &[u8]) -> Result<Reply, ReplyError> {
         return Err(ReplyError::OnlyReasoning);
     }
     let found = json::find(&answer);
-    let mut replies: Vec<Reply> = Vec::new();
+    let mut replies: Vec<T> = Vec::new();
     let mut wrong = None;
     for value in &found.values {
         match shape(value) {
@@ -115,12 +138,7 @@ pub fn parse(bytes: &[u8]) -> Result<Reply, ReplyError> {
         }
     }
     match (replies.len(), wrong) {
-        (1, _) => {
-            let mut reply = replies.remove(0);
-            reply.discarded = found.discarded;
-            reply.reasoning = reasoning;
-            Ok(reply)
-        }
+        (1, _) => Ok((replies.remove(0), Around { discarded: found.discarded, reasoning })),
         (0, Some(why)) => Err(ReplyError::WrongShape(why)),
         (0, None) if found.cut => Err(ReplyError::Cut),
         (0, None) if refuses(&answer) => Err(ReplyError::Refusal),
@@ -282,7 +300,7 @@ fn offered_kind(word: &str) -> Option<Kind> {
     Kind::parse(word).filter(|kind| super::schema::KINDS.contains(kind))
 }
 
-fn labels(value: Option<&Value>) -> Vec<String> {
+pub(crate) fn labels(value: Option<&Value>) -> Vec<String> {
     let one = |value: &Value| match value {
         Value::String(text) => Some(text.trim().to_string()),
         Value::Number(number) => Some(number.to_string()),
@@ -295,12 +313,12 @@ fn labels(value: Option<&Value>) -> Vec<String> {
     }
 }
 
-fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     printable(text).replace('\u{fffd}', "").trim().to_string()
 }
 
 /// The field with this name in whatever letter case.
-fn field<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+pub(crate) fn field<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     object
         .get(name)
         .or_else(|| object.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, v)| v))

@@ -31,7 +31,7 @@ pub use session::Sitting;
 use self::cues::{Cues, Sort};
 use self::marks::Marks;
 use self::sentences::{Paragraph, paragraphs, sentences};
-use super::transcript::{Content, Echo, Message};
+use super::transcript::{Act, Content, Echo, Message};
 use crate::config::CaptureMarks;
 use crate::redact::{Counts, Redactor};
 use lifecycle_phases::text::normalise;
@@ -123,13 +123,24 @@ impl Extractor {
         sitting: &mut Sitting,
         counts: &mut Counts,
     ) -> Vec<Find> {
-        let messages: Vec<Message> =
-            messages.iter().map(|message| self.redacted(message, counts)).collect();
+        let messages: Vec<Message> = self.redacted(messages, counts);
         sitting.take(&messages, echo, &self.cues);
         self.finds_in(&messages, echo)
     }
 
-    fn redacted(&self, message: &Message, counts: &mut Counts) -> Message {
+    /// The messages with every secret replaced; calls that only the observer wants are left out.
+    pub fn redacted(&self, messages: &[Message], counts: &mut Counts) -> Vec<Message> {
+        let is_call =
+            |message: &&Message| matches!(message.content, Content::Act(Act::Called { .. }));
+        messages
+            .iter()
+            .filter(|message| !is_call(message))
+            .map(|message| self.redacted_one(message, counts))
+            .collect()
+    }
+
+    /// One message with every secret replaced.
+    pub fn redacted_one(&self, message: &Message, counts: &mut Counts) -> Message {
         let mut clean = |text: &str| {
             let (text, found) = self.redactor.redact(text);
             counts.add(&found);

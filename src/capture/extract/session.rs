@@ -70,8 +70,8 @@ impl Sitting {
             match &message.content {
                 Content::Prompt(text) => self.goal(text, message.said, cues),
                 Content::Reply(text) => self.outcome(text, echo, cues),
-                Content::Act(Act::Edited { file }) => self.file(file, message.cwd.as_deref()),
-                Content::Act(Act::Ran { .. }) => {}
+                Content::Act(Act::Edited { file, .. }) => self.file(file, message.cwd.as_deref()),
+                Content::Act(Act::Ran { .. } | Act::Called { .. }) => {}
             }
         }
     }
@@ -210,7 +210,7 @@ fn core_of(command: &str) -> &str {
 fn changed(messages: &[Message]) -> Vec<String> {
     let mut sitting = Sitting::default();
     for message in messages {
-        if let Content::Act(Act::Edited { file }) = &message.content {
+        if let Content::Act(Act::Edited { file, .. }) = &message.content {
             sitting.file(file, message.cwd.as_deref());
         }
     }

@@ -2,7 +2,7 @@
 
 use super::own::cut_reminders;
 use super::tree::Role;
-use super::{Act, Collector, machine};
+use super::{Act, Collector, OUTPUT, ends_of, machine};
 use serde_json::Value;
 
 /// Tools that change a file, with the field that names it.
@@ -12,6 +12,9 @@ const EDITORS: &[(&str, &str)] = &[
     ("Write", "file_path"),
     ("NotebookEdit", "notebook_path"),
 ];
+
+/// Fields by which other tools name a file.
+const FILE_FIELDS: &[&str] = &["file_path", "notebook_path", "path"];
 
 /// Attachments in which our own words come back.
 const ECHOES: &[&str] =
@@ -77,11 +80,10 @@ impl Collector<'_> {
 
     fn results(&mut self, content: &Value) {
         for block in content.as_array().into_iter().flatten() {
-            for text in texts(&block["content"]) {
-                self.echo.cut(text);
-            }
+            // What the engine itself put there is no output of the tool.
+            let output: Vec<String> =
+                texts(&block["content"]).map(|text| self.echo.cut(text)).collect();
             if let Some(call) = block["tool_use_id"].as_str() {
-                let output: Vec<&str> = texts(&block["content"]).collect();
                 self.outcome(call, flag(block, "is_error"), &output.join("\n"));
             }
         }
@@ -108,9 +110,21 @@ impl Collector<'_> {
         let input = &block["input"];
         let editor = EDITORS.iter().find(|(editor, _)| *editor == name);
         if let Some(file) = editor.and_then(|(_, field)| input[*field].as_str()) {
-            self.act(Act::Edited { file: file.to_string() }, None, time);
+            let change = if self.limits.calls { change_of(input) } else { String::new() };
+            let act = Act::Edited { file: file.to_string(), change, failed: None };
+            self.act(act, block["id"].as_str(), time);
         } else if let ("Bash", Some(command)) = (name, input["command"].as_str()) {
             self.act(Act::ran(command), block["id"].as_str(), time);
+        } else if self.limits.calls {
+            let file = FILE_FIELDS.iter().find_map(|field| input[*field].as_str());
+            let act = Act::Called {
+                tool: name.to_string(),
+                input: ends_of(&words_of(input), OUTPUT),
+                file: file.map(str::to_string),
+                failed: None,
+                output: String::new(),
+            };
+            self.act(act, block["id"].as_str(), time);
         }
     }
 
@@ -139,6 +153,32 @@ impl Collector<'_> {
             _ => {}
         }
     }
+}
+
+/// What an editor was asked to do, shortened: the texts of its fields in order.
+fn change_of(input: &Value) -> String {
+    const FIELDS: &[(&str, &str)] =
+        &[("old_string", "- "), ("new_string", "+ "), ("content", ""), ("new_source", "")];
+    let mut change = String::new();
+    let edits = input["edits"].as_array().into_iter().flatten();
+    for one in std::iter::once(input).chain(edits) {
+        for (field, sign) in FIELDS {
+            if let Some(text) = one[*field].as_str().filter(|text| !text.is_empty()) {
+                change.push_str(&format!("{sign}{}\n", ends_of(text, OUTPUT / 4)));
+            }
+        }
+    }
+    ends_of(change.trim_end(), OUTPUT)
+}
+
+/// The input of a tool for people: its one text, else its fields.
+fn words_of(input: &Value) -> String {
+    let Some(fields) = input.as_object() else { return input.to_string() };
+    let line = |(name, value): (&String, &Value)| match value.as_str() {
+        Some(text) => format!("{name}: {text}"),
+        None => format!("{name}: {value}"),
+    };
+    fields.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A sub-agent's or a team's line: not part of this conversation.

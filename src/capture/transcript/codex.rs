@@ -5,7 +5,7 @@
 
 use super::own::cut_reminders;
 use super::tree::Role;
-use super::{Act, Collector, machine};
+use super::{Act, Collector, OUTPUT, ends_of, machine};
 use serde_json::Value;
 
 impl Collector<'_> {
@@ -59,22 +59,32 @@ impl Collector<'_> {
         let call = payload["call_id"].as_str();
         match payload["type"].as_str() {
             Some("function_call") => {
-                if let Some(command) = command(payload["arguments"].as_str().unwrap_or("")) {
+                let arguments = payload["arguments"].as_str().unwrap_or("");
+                if let Some(command) = command(arguments) {
                     self.at(None, None, Role::Exchange);
                     self.act(Act::ran(&command), call, time);
+                } else if self.limits.calls {
+                    self.called(payload["name"].as_str().unwrap_or("tool"), arguments, call, time);
                 }
             }
+            Some("web_search_call") if self.limits.calls => {
+                let query = payload["action"]["query"].as_str().unwrap_or("");
+                self.called("web_search", query, call, time);
+            }
             Some("custom_tool_call") if payload["name"] == "apply_patch" => {
-                for file in patched_files(payload["input"].as_str().unwrap_or("")) {
+                let patch = payload["input"].as_str().unwrap_or("");
+                for file in patched_files(patch) {
                     self.at(None, None, Role::Exchange);
-                    self.act(Act::Edited { file }, None, time);
+                    let wanted = self.limits.calls;
+                    let change = if wanted { ends_of(patch, OUTPUT) } else { String::new() };
+                    self.act(Act::Edited { file, change, failed: None }, call, time);
                 }
             }
             Some("function_call_output" | "custom_tool_call_output") => {
                 let text = payload["output"].as_str().unwrap_or("");
                 let output: Value = serde_json::from_str(text).unwrap_or_default();
                 let text = output["output"].as_str().unwrap_or(text);
-                self.echo.cut(text);
+                let text = &self.echo.cut(text);
                 let failed = output["metadata"]["exit_code"].as_i64().is_some_and(|code| code != 0);
                 if let Some(call) = call {
                     self.outcome(call, failed, text);
@@ -82,6 +92,20 @@ impl Collector<'_> {
             }
             _ => {}
         }
+    }
+}
+
+impl Collector<'_> {
+    fn called(&mut self, tool: &str, input: &str, call: Option<&str>, time: Option<&str>) {
+        self.at(None, None, Role::Exchange);
+        let act = Act::Called {
+            tool: tool.to_string(),
+            input: ends_of(input, OUTPUT),
+            file: None,
+            failed: None,
+            output: String::new(),
+        };
+        self.act(act, call, time);
     }
 }
 

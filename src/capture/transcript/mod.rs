@@ -57,11 +57,13 @@ pub struct Limits {
     pub message: usize,
     /// Bytes of messages after which a part is handed on.
     pub part: usize,
+    /// Whether every call of a tool is wanted, for the observer.
+    pub calls: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { line: 8 << 20, message: 64 << 10, part: 8 << 20 }
+        Self { line: 8 << 20, message: 64 << 10, part: 8 << 20, calls: false }
     }
 }
 
@@ -83,6 +85,23 @@ pub enum Act {
     Edited {
         /// As the assistant named it.
         file: String,
+        /// The change, shortened; empty unless calls are wanted.
+        change: String,
+        /// Whether it failed; `None` while no result was seen.
+        failed: Option<bool>,
+    },
+    /// Called another tool; only where calls are wanted ([`Limits::calls`]).
+    Called {
+        /// Name of the tool.
+        tool: String,
+        /// What it was given, as JSON.
+        input: String,
+        /// A file that it names.
+        file: Option<String>,
+        /// Whether it failed; `None` while no result was seen.
+        failed: Option<bool>,
+        /// Beginning and end of its output.
+        output: String,
     },
     /// Ran a command.
     Ran {
@@ -103,7 +122,16 @@ impl Act {
     /// The same act with its texts changed by `change`.
     pub fn map_text(&self, change: &mut dyn FnMut(&str) -> String) -> Self {
         match self {
-            Self::Edited { file } => Self::Edited { file: file.clone() },
+            Self::Edited { file, change: text, failed } => {
+                Self::Edited { file: file.clone(), change: change(text), failed: *failed }
+            }
+            Self::Called { tool, input, file, failed, output } => Self::Called {
+                tool: tool.clone(),
+                input: change(input),
+                file: file.clone(),
+                failed: *failed,
+                output: change(output),
+            },
             Self::Ran { command, failed, output } => {
                 Self::Ran { command: change(command), failed: *failed, output: change(output) }
             }
@@ -310,12 +338,19 @@ impl<'a> Collector<'a> {
 
     fn outcome(&mut self, call: &str, is_failed: bool, text: &str) {
         let Some(at) = self.open_calls.remove(call) else { return };
-        if let Some(Content::Act(Act::Ran { failed, output, .. })) =
-            self.messages.get_mut(at).map(|message| &mut message.content)
-        {
-            *failed = Some(is_failed);
-            let from = text.len().saturating_sub(OUTPUT);
-            *output = text[text.ceil_char_boundary(from)..].to_string();
+        let message = self.messages.get_mut(at).map(|message| &mut message.content);
+        match message {
+            Some(Content::Act(Act::Ran { failed, output, .. })) => {
+                *failed = Some(is_failed);
+                let from = text.len().saturating_sub(OUTPUT);
+                *output = text[text.ceil_char_boundary(from)..].to_string();
+            }
+            Some(Content::Act(Act::Called { failed, output, .. })) => {
+                *failed = Some(is_failed);
+                *output = ends_of(text, OUTPUT);
+            }
+            Some(Content::Act(Act::Edited { failed, .. })) => *failed = Some(is_failed),
+            _ => {}
         }
     }
 
@@ -368,6 +403,16 @@ impl<'a> Collector<'a> {
             ..Reading::default()
         }
     }
+}
+
+/// Beginning and end of a long text, with a mark of what is left out between.
+pub fn ends_of(text: &str, bytes: usize) -> String {
+    if text.len() <= bytes {
+        return text.to_string();
+    }
+    let head = text.floor_char_boundary(bytes / 2);
+    let tail = text.ceil_char_boundary(text.len() - bytes / 2);
+    format!("{}\n[… {} bytes left out …]\n{}", &text[..head], tail - head, &text[tail..])
 }
 
 #[cfg(test)]

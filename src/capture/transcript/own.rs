@@ -41,7 +41,7 @@ impl Echo {
     /// Remembers every line of `block` that states something.
     pub fn learn(&mut self, block: &str) {
         for line in block.lines() {
-            let words = words(line);
+            let words = words(fact_of(line));
             if words.len() >= 3 && self.facts.len() < MOST {
                 self.facts.push(words);
             }
@@ -56,6 +56,17 @@ impl Echo {
             common as f64 >= SAME * fact.len() as f64
         })
     }
+}
+
+/// The fact in a line of a briefing, without the mark, id and description before it.
+fn fact_of(line: &str) -> &str {
+    let rest = line.trim_start().trim_start_matches("- ");
+    let Some((head, fact)) = rest.strip_prefix('[').and_then(|rest| rest.split_once("] ")) else {
+        return line;
+    };
+    let id = head.split(' ').next().unwrap_or("");
+    let is_id = id.len() >= 4 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_id { fact } else { line }
 }
 
 /// `text` without reminders that the assistant's program put there.
@@ -98,6 +109,14 @@ mod tests {
             echo.repeats("I know that ETA rows without offset go to quarantine_rows, so I count.")
         );
         assert!(!echo.repeats("Name every metric with the suffix _total."));
+    }
+
+    #[test]
+    fn a_line_of_a_briefing_is_known_by_its_fact() {
+        let mut echo = Echo::default();
+        echo.learn("- [3f2a9c01 decision 2026-05-02] Deploys happen on Tuesdays.");
+        assert!(echo.repeats("Deploys happen on Tuesdays."));
+        assert!(!echo.repeats("Backups happen on Mondays."));
     }
 
     #[test]

@@ -1,20 +1,24 @@
 //! Reads one conversation and stores what it says together with how far it was read.
 
-use super::{Gate, decide};
+use super::{Gate, decide, perform};
 use crate::capture::extract::{Extractor, Find, Sitting, cut};
 use crate::capture::inbox::Announcement;
 use crate::capture::transcript::{self, Content, Cursor, Echo, Limits, Message, Reading};
 use crate::capture::{Assistant, PROMPT_MARK, project, scan};
 use crate::error::{Error, Result};
-use crate::model::MERGE_RULES;
+use crate::model::{MERGE_RULES, OBSERVE_RULES};
 use crate::redact::{Counts, Redactor};
+use crate::store::batches;
 use crate::store::conversations::{self, Conversation, OWN, SUB_AGENT};
 use crate::tick::Context;
+use crate::tick::observe::events::Watcher;
 use lifecycle_phases::buffer::Arrival;
 use lifecycle_phases::consolidate::prompt::MARK;
 use lifecycle_phases::entry::hex;
+use lifecycle_phases::observe::{self, Batch, Cut, StoredBatch};
 use lifecycle_phases::text::normalise;
-use lifecycle_phases::{Actor, Channel, Kind};
+use lifecycle_phases::{Actor, Channel, Kind, Receipt};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A conversation to read, and who told of it.
@@ -77,7 +81,7 @@ pub(super) enum Outcome {
 
 /// Beginnings of the engine's own prompts. As many bytes as [`OWN_LENGTH`] are compared, after
 /// [`normalise`].
-const OWN_PROMPTS: &[&str] = &[PROMPT_MARK, MARK, MERGE_RULES];
+const OWN_PROMPTS: &[&str] = &[PROMPT_MARK, MARK, MERGE_RULES, OBSERVE_RULES];
 const OWN_LENGTH: usize = 60;
 
 /// A conversation without a word of its end counts as ended after half an hour.
@@ -87,6 +91,7 @@ const IDLE_MILLIS: u64 = 30 * 60 * 1000;
 #[derive(Default)]
 struct Heard {
     finds: Vec<Find>,
+    events: Vec<Cut>,
     counts: Counts,
     echo: Echo,
     sitting: Sitting,
@@ -101,6 +106,8 @@ pub(super) struct Intake {
     gate: Gate,
     limits: Limits,
     keeps_sittings: bool,
+    /// Where the observer is on: what it looks at, and how much at once.
+    watcher: Option<(Watcher, observe::Limits)>,
 }
 
 impl Intake {
@@ -113,7 +120,12 @@ impl Intake {
             )?,
             gate: Gate::new(settings, ctx.paths)?,
             keeps_sittings: settings.session_entries,
-            limits: Limits { line: settings.max_line_bytes, ..Limits::default() },
+            limits: Limits {
+                line: settings.max_line_bytes,
+                calls: ctx.settings.observe.enabled,
+                ..Limits::default()
+            },
+            watcher: watcher(&ctx.settings.observe),
         })
     }
 
@@ -134,28 +146,52 @@ impl Intake {
         let row =
             Conversation { size: file.size, modified: file.modified, last_read: ctx.now(), ..row };
         if self.is_own(source) {
-            store(ctx, &[], Conversation { problem: OWN.into(), ..row })?;
+            store(ctx, &[], 0, Conversation { problem: OWN.into(), ..row }, Vec::new())?;
             return nothing();
         }
+        let from = row.offset;
         let sitting = serde_json::from_str(&row.sitting).unwrap_or_default();
         let mut heard = Heard { prompts_before: row.offset > 0, sitting, ..Heard::default() };
         let reading = self.hear(source, &row, &mut heard)?;
         let row = advanced(row, source, &reading, &heard);
         if !row.problem.is_empty() {
-            store(ctx, &[], row)?;
+            store(ctx, &[], from, row, Vec::new())?;
             return nothing();
         }
         let arrivals = self.arrivals(source, &row, &heard);
         if arrivals.is_empty() && self.all_closed(source, &reading, is_hidden) {
-            store(ctx, &[], hidden(row))?;
+            store(ctx, &[], from, hidden(row), Vec::new())?;
             return nothing();
         }
+        let batches = self.batches(ctx, &row, std::mem::take(&mut heard.events))?;
+        let is_silent = arrivals.is_empty() && batches.is_empty();
         let row = Conversation { sitting: self.sitting(&heard.sitting)?, ..row };
-        store(ctx, &arrivals, row.clone())?;
+        store(ctx, &arrivals, from, row.clone(), batches)?;
         if source.ended {
             self.record(ctx, row, source.channel)?;
         }
-        Ok(Outcome::Read(if arrivals.is_empty() { Counts::default() } else { heard.counts }))
+        Ok(Outcome::Read(if is_silent { Counts::default() } else { heard.counts }))
+    }
+
+    /// The batches of what was done, those left out that the queue knows.
+    fn batches(
+        &self,
+        ctx: &Context<'_>,
+        row: &Conversation,
+        events: Vec<Cut>,
+    ) -> Result<Vec<Receipt>> {
+        let Some((_, limits)) = &self.watcher else { return Ok(Vec::new()) };
+        let mut receipts = Vec::new();
+        for batch in observe::cut(events, *limits) {
+            let batch =
+                Batch { conversation: row.session.clone(), path: row.path.clone(), ..batch };
+            let said = if batch.said > 0 { batch.said } else { row.modified };
+            let stored = StoredBatch::new(Batch { said, ..batch });
+            if batches::batch(ctx.store.reader(), &stored.key)?.is_none() {
+                receipts.push(Receipt::Batch { batch: Box::new(stored) });
+            }
+        }
+        Ok(receipts)
     }
 
     /// What is kept of a sitting until it ends.
@@ -196,7 +232,8 @@ impl Intake {
             })
             .into_iter()
             .collect();
-        store(ctx, &arrivals, Conversation { sitting: String::new(), ..row })
+        let from = row.offset;
+        store(ctx, &arrivals, from, Conversation { sitting: String::new(), ..row }, Vec::new())
     }
 
     /// What is known of a file, and whether it is kept under the hash of its path.
@@ -217,8 +254,10 @@ impl Intake {
 
     fn hear(&self, source: &Source, row: &Conversation, heard: &mut Heard) -> Result<Reading> {
         let cursor = Cursor { offset: row.offset, check: row.tail_hash.clone() };
+        let mut projects: BTreeMap<String, Option<Option<String>>> = BTreeMap::new();
         let mut part = |messages: &[Message], echo: &Echo| {
             for message in messages {
+                heard.events.extend(self.event(message, source, &mut projects, &mut heard.counts));
                 match &message.content {
                     Content::Prompt(text) => {
                         heard.own |= !heard.prompts_before && is_own_prompt(text);
@@ -240,6 +279,23 @@ impl Intake {
             .map_err(|error| Error::io(&source.path, &error))?;
         self.hear_last(source, &reading, heard);
         Ok(reading)
+    }
+
+    /// What the observer sees of a message; nothing of a folder that is closed to capture.
+    fn event(
+        &self,
+        message: &Message,
+        source: &Source,
+        projects: &mut BTreeMap<String, Option<Option<String>>>,
+        counts: &mut Counts,
+    ) -> Option<Cut> {
+        let (watcher, _) = self.watcher.as_ref()?;
+        let folder = message.cwd.as_ref().or(source.cwd.last()).cloned().unwrap_or_default();
+        let project = projects.entry(folder).or_insert_with_key(|folder| {
+            let is_closed = !folder.is_empty() && self.gate.is_closed(Path::new(folder));
+            (!is_closed).then(|| project::project_of(folder))
+        });
+        watcher.event(message, project.clone()?, &self.extractor, counts)
     }
 
     /// Takes in the last message that the hook handed over where the file does not have it yet.
@@ -328,13 +384,23 @@ fn arrival(source: &Source, row: &Conversation, find: &Find, project: Option<Str
     }
 }
 
-/// One transaction: the entries, what was counted, and how far the file was read.
-fn store(ctx: &mut Context<'_>, arrivals: &[Arrival], row: Conversation) -> Result<()> {
+/// One transaction: the entries, what was counted, what is to be observed, and how far the file was
+/// read (from `from` on).
+fn store(
+    ctx: &mut Context<'_>,
+    arrivals: &[Arrival],
+    from: u64,
+    reading: Conversation,
+    mut receipts: Vec<Receipt>,
+) -> Result<()> {
     let outcome = decide(ctx.store.reader(), arrivals)?;
-    ctx.perform_with(outcome.steps, |tx| {
-        conversations::put_sightings(tx, &outcome.sightings)?;
-        conversations::put_conversation(tx, &row)
-    })
+    receipts.push(Receipt::Conversation { from, reading });
+    perform(ctx, outcome, receipts)
+}
+
+fn watcher(settings: &crate::config::ObserveSettings) -> Option<(Watcher, observe::Limits)> {
+    let limits = observe::Limits { calls: settings.max_calls, bytes: settings.max_bytes };
+    settings.enabled.then(|| (Watcher::new(settings), limits))
 }
 
 /// The row of a conversation that is not captured: how far it was read, and nothing of what it is.

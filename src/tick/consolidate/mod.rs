@@ -8,10 +8,10 @@ mod ledger;
 mod outcome;
 mod sources;
 
-pub use ledger::StoreLedger;
+pub use ledger::{StoreLedger, close_dead, is_alive};
 pub use sources::{clusters as pending, expand, originals};
 
-use super::{Context, Level};
+use super::{Context, Door, Level};
 use crate::embed::{Embedder, Role};
 use crate::error::Result;
 use crate::model::{Answer, Ask, Chain, MERGE_RULES, Missed, Purpose, World};
@@ -47,7 +47,7 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
 }
 
 /// The load average, where it is above the limit.
-fn too_busy(limit: f64) -> Option<f64> {
+pub fn too_busy(limit: f64) -> Option<f64> {
     let text = std::fs::read_to_string("/proc/loadavg").ok().filter(|_| limit > 0.0)?;
     let load: f64 = text.split_whitespace().next()?.parse().ok()?;
     (load > limit).then_some(load)
@@ -328,6 +328,7 @@ impl Work {
             kept_reason: measures.kept_reason,
             chars: measures.chars,
             text_hash: &hash,
+            purpose: "merge",
         };
         ctx.store.write(|tx| store::insert_quality(tx, &row))
     }
@@ -344,11 +345,11 @@ struct Source<'a> {
 /// Clock, waiting and redaction of a run.
 pub fn world(ctx: &Context<'_>) -> Result<World> {
     let clock = ctx.clock;
-    let redactor = crate::redact::Redactor::default();
+    let doors = ctx.doors.clone();
     Ok(World {
         now: Box::new(move || clock.now()),
         wait: Box::new(std::thread::sleep),
-        redact: Box::new(move |text| redactor.redact(text).0),
+        redact: Box::new(move |text| doors.pass(Door::Model, text)),
     })
 }
 

@@ -69,6 +69,8 @@ impl Home {
             .env("HOME", self.path().join("home"))
             .env("PATH", "/usr/bin:/bin")
             .env("LIFECYCLE_MODELS", models())
+            // A tick that a hook starts would come in the way of those that a test runs.
+            .env("LIFECYCLE_SCHEDULE__FROM_HOOKS", "false")
             .current_dir(self.path());
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
