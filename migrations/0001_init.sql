@@ -25,13 +25,23 @@ CREATE TABLE entry (
   reprieved_seq INTEGER NOT NULL DEFAULT 0,        -- newest seq of the project at the last reprieve
   connected     TEXT,                              -- descriptor whose links were computed; NULL: pending
   protected     INTEGER NOT NULL DEFAULT 0,
-  origin        TEXT                               -- user | assistant | tool | web; NULL: as the actor
+  origin        TEXT,                              -- user | assistant | tool | web; NULL: as the actor
+  form          TEXT,                              -- derived: the fixed form that it is a copy of
+  form_learned  INTEGER NOT NULL DEFAULT 0         -- derived: that form is a template
 ) STRICT;
 -- Ageing counts the newer entries of a project and walks its buffered ones.
 CREATE INDEX entry_project ON entry (project, seq);
 CREATE INDEX entry_state ON entry (state, project, seq);
 -- A tick looks for the entries that are not connected yet.
 CREATE INDEX entry_connected ON entry (connected, seq);
+
+-- Copies of one form in a project.
+CREATE INDEX entry_form ON entry (form, project) WHERE form IS NOT NULL;
+
+-- Forms that the store taught: words in order, * for a field. Derived: learned again from copies.
+CREATE TABLE template (
+  text        TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE vector (
   entry       INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
@@ -116,9 +126,11 @@ CREATE TABLE section_vector (
   descriptor  TEXT NOT NULL,
   text_hash   TEXT NOT NULL,
   data        BLOB NOT NULL,                       -- f32 little-endian, unit length
-  used        INTEGER NOT NULL,                    -- when it was computed
+  used        INTEGER NOT NULL,                    -- when it was last of use, to within a week
   PRIMARY KEY (descriptor, text_hash)
 ) STRICT, WITHOUT ROWID;
+-- For dropping vectors of sections long gone.
+CREATE INDEX section_vector_used ON section_vector (used);
 
 CREATE TABLE tick (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -166,7 +178,7 @@ CREATE INDEX file_write_path ON file_write (path);
 CREATE TABLE call (
   id                INTEGER PRIMARY KEY AUTOINCREMENT,
   tick              INTEGER,
-  purpose           TEXT NOT NULL,                 -- merge | substance | observe | canary
+  purpose           TEXT NOT NULL,                 -- merge | substance | observe | canary | replay
   cluster           TEXT,
   attempt           INTEGER NOT NULL DEFAULT 1,
   provider          TEXT NOT NULL,
@@ -194,10 +206,22 @@ CREATE TABLE call (
   prompt_ms         REAL,
   generation_ms     REAL,
   queue_ms          REAL,
-  reply             TEXT                           -- bounded; empty when keeping replies is off
+  reply             TEXT,                          -- bounded; empty when keeping replies is off
+  digest            TEXT NOT NULL DEFAULT '',      -- names the question: the same one is not paid twice
+  whole             INTEGER NOT NULL DEFAULT 0,    -- the reply is kept in full
+  used              INTEGER NOT NULL DEFAULT 0     -- a run made something of the answer, or refused it
 ) STRICT;
 CREATE INDEX call_outcome ON call (outcome);
 CREATE INDEX call_opened ON call (opened);
+-- Before a request: was the same asked and the answer not used?
+CREATE INDEX call_digest ON call (digest);
+
+-- The clusters that were asked about, as they were asked (`consolidate.keep_prompts`), for
+-- `prompt replay`.
+CREATE TABLE prompt (
+  call        INTEGER PRIMARY KEY REFERENCES call (id) ON DELETE CASCADE,
+  cluster     TEXT NOT NULL                        -- JSON: members, links, what it replaces
+) STRICT;
 
 -- A provider that said "not before": asked again by itself once the time is past.
 CREATE TABLE pause (

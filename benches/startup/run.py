@@ -5,8 +5,9 @@
 
 Each command is started many times, in turn with the others, so that a busy machine slows all of
 them alike; beside the milliseconds stand ratios to `/bin/true` and `git --version`, taken in the
-same run. Prints a table and appends one JSON line to benches/runs/startup.jsonl. Writes only below a
-temporary folder and that file. Ends with 1 where a limit is passed.
+same run, and the processor time, which other jobs change least. Prints a table and appends one JSON
+line to benches/runs/startup.jsonl. Writes only below a temporary folder and that file. Ends with 1
+where a limit is passed: by the clock where the machine is idle, by processor time where it is not.
 """
 
 import json
@@ -40,12 +41,19 @@ def fill(environment, count):
 
 
 def once(call, environment, stdin=b""):
+    """Milliseconds by the clock and of the processor."""
     start = time.perf_counter()
-    done = subprocess.run(call, env=environment, input=stdin, capture_output=True)
+    child = subprocess.Popen(
+        call, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
+    child.stdin.write(stdin)
+    child.stdin.close()
+    _, status, used = os.wait4(child.pid, 0)
     taken = (time.perf_counter() - start) * 1000
-    if done.returncode:
-        sys.exit(f"{call}: {done.stderr.decode()}")
-    return taken
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        sys.exit(f"{call} ended with {child.returncode}")
+    return taken, (used.ru_utime + used.ru_stime) * 1000
 
 
 def together(environment):
@@ -56,14 +64,12 @@ def together(environment):
         running.append((time.perf_counter(), child))
         child.stdin.write(EVENT)
         child.stdin.close()
+    starts = {child.pid: start for start, child in running}
     taken = []
-    waiting = list(running)
-    while waiting:
-        for start, child in waiting[:]:
-            if child.poll() is not None:
-                taken.append((time.perf_counter() - start) * 1000)
-                waiting.remove((start, child))
-        time.sleep(0.0002)
+    while starts:
+        pid, _, used = os.wait4(-1, 0)
+        by_clock = (time.perf_counter() - starts.pop(pid)) * 1000
+        taken.append((by_clock, (used.ru_utime + used.ru_stime) * 1000))
     return taken
 
 
@@ -87,27 +93,31 @@ def main():
             for name, call in commands.items():
                 taken[name].append(once(call, environment, EVENT if name == "hook" else b""))
         taken["50 hooks at once, each"] = together(environment)
-    true = statistics.median(taken["/bin/true"])
-    git = statistics.median(taken["git --version"])
+    clock = lambda name: statistics.median(by_clock for by_clock, _ in taken[name])
+    true, git = clock("/bin/true"), clock("git --version")
     rows = {}
-    print(f"{count} entries, {ROUNDS} rounds, load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
-    print(f"{'':26}{'median ms':>10}{'p95 ms':>9}{'x true':>8}{'x git':>8}")
-    for name, times in taken.items():
-        times.sort()
+    load = os.getloadavg()[0]
+    print(f"{count} entries, {ROUNDS} rounds, load {load:.1f}, {os.cpu_count()} cores")
+    print(f"{'':26}{'median ms':>10}{'p95 ms':>9}{'x true':>8}{'x git':>8}{'cpu ms':>9}")
+    for name, pairs in taken.items():
+        times = sorted(by_clock for by_clock, _ in pairs)
         median, p95 = statistics.median(times), times[int(len(times) * 0.95) - 1]
-        rows[name] = {"median_ms": round(median, 2), "p95_ms": round(p95, 2)}
-        print(f"{name:26}{median:10.1f}{p95:9.1f}{median / true:8.1f}{median / git:8.1f}")
+        cpu = statistics.median(used for _, used in pairs)
+        rows[name] = {key: round(value, 2) for key, value in
+                      (("median_ms", median), ("p95_ms", p95), ("cpu_ms", cpu))}
+        print(f"{name:26}{median:10.1f}{p95:9.1f}{median / true:8.1f}{median / git:8.1f}{cpu:9.1f}")
     commit = subprocess.run(
         ["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True
     ).stdout.strip()
     line = {
-        "commit": commit, "entries": count, "rounds": ROUNDS, "load": os.getloadavg()[0],
+        "commit": commit, "entries": count, "rounds": ROUNDS, "load": round(load, 1),
         "cores": os.cpu_count(), "machine": platform.machine(), "rows": rows,
     }
     with (ROOT / "benches/runs/startup.jsonl").open("a") as out:
         out.write(json.dumps(line) + "\n")
-    over = [name for name, limit in LIMITS.items() if rows[name]["median_ms"] > limit]
-    print("over the limit: " + ", ".join(over) if over else "all within their limits")
+    by = "median_ms" if load < os.cpu_count() / 2 else "cpu_ms"
+    over = [name for name, limit in LIMITS.items() if rows[name][by] > limit]
+    print("over the limit: " + ", ".join(over) if over else "all within their limits by " + by)
     return 1 if over else 0
 
 

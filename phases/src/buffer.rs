@@ -16,6 +16,7 @@
 //! The result depends on the set of arrivals, not on their order.
 
 use crate::entry::{Actor, Entry, EntryId, Kind, Origin, Source, State};
+use crate::own::without_own;
 use crate::plan::{Phase, PlannedStep};
 use crate::step::Step;
 use crate::text::{normalise, printable};
@@ -111,7 +112,7 @@ pub struct Outcome {
 
 /// The text as an entry stores it; `None` when nothing readable is left.
 pub fn clean(text: &str) -> Option<String> {
-    let text = printable(text);
+    let text = without_own(&printable(text), &[]);
     let text = text.trim_matches(|ch: char| ch.is_whitespace() || ch == '\u{feff}');
     (!normalise(text).is_empty()).then(|| text.to_string())
 }

@@ -22,6 +22,7 @@ pub mod consolidate;
 pub mod entry;
 pub mod observe;
 pub mod origin;
+pub mod own;
 pub mod plan;
 pub mod recall;
 pub mod route;

@@ -80,6 +80,8 @@ pub enum RouteOp {
     },
     /// Our line leaves the file.
     Withdraw,
+    /// Our line leaves a full file for that of a stronger entry; its own entry waits again.
+    Displace,
     /// The file states it already; nothing is written, the entry is linked to that line.
     AlreadyKnown {
         /// 1-based number of the line that states it.

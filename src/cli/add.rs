@@ -258,6 +258,8 @@ fn unreadable(file: &Path, error: &std::io::Error) -> Error {
 /// were known.
 fn store(session: &Session, arrivals: &[Arrival]) -> Result<Vec<EntryId>> {
     let now = session.clock.now();
+    let own = &session.settings.capture.own_wordings;
+    let arrivals = &buffer::without_wordings(arrivals, own);
     let stored = Store::open(&session.paths, &session.settings)
         .and_then(|mut store| buffer::admit(&mut store, arrivals, now, "add"));
     match stored {
@@ -303,7 +305,7 @@ fn say(session: &Session, read: &Batch, entries: &[Entry], known: &[EntryId]) ->
         print_text(&format!("{}  {}{again}\n", entry.id, one_line(&entry.text, 60)));
     }
     for note in &read.notes {
-        eprintln!("note: {}", escape_terminal(note));
+        print_aside(&format!("note: {}", escape_terminal(note)));
     }
     if entries.len() > 1 {
         print_text(&format!("{} notes\n", entries.len()));

@@ -1,11 +1,12 @@
 //! `lifecycle brief`: what an assistant is told at the start of a session.
 
-use super::{Session, print_json, print_text};
+use super::{Session, print_aside, print_json};
 use crate::brief::{Request, compose};
 use crate::capture::project;
 use crate::error::{ExitCode, Result};
 use crate::store::Store;
 use clap::Args;
+use std::io::Write;
 use std::path::PathBuf;
 
 /// Options of `brief`.
@@ -45,11 +46,15 @@ pub fn run(session: &Session, args: &BriefArgs) -> Result<ExitCode> {
     if session.global.json {
         print_json(&briefing.as_json())?;
     } else if briefing.text.is_empty() {
-        eprintln!("nothing is known of this project yet");
+        print_aside("nothing is known of this project yet");
     } else {
-        print_text(&format!("{}\n", crate::report::escape_terminal(&briefing.text)));
+        // As an assistant gets it: not folded.
+        let text = format!("{}\n", crate::report::escape_terminal(&briefing.text));
+        std::io::stdout().write_all(text.as_bytes()).map_err(|error| {
+            crate::Error::new(ExitCode::Failure, format!("cannot print: {error}"))
+        })?;
         if briefing.left_out > 0 {
-            eprintln!("{} more entries did not fit", briefing.left_out);
+            print_aside(&format!("{} more entries did not fit", briefing.left_out));
         }
     }
     Ok(ExitCode::Success)

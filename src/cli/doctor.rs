@@ -12,10 +12,11 @@ mod text;
 
 use super::{Session, print_json, print_text};
 use crate::error::{ExitCode, Result};
+use crate::model::identity::Pin;
 use crate::model::server::Server;
 use crate::model::{Ask, Chain, Failure, Purpose};
-use crate::store::{self, Generator, Latency, Quality, Store};
-use crate::tick::consolidate::{StoreLedger, world};
+use crate::store::{self, Consolidation, Generator, Latency, Quality, Store};
+use crate::tick::consolidate::{StoreLedger, pin_differences, set_pin, world};
 use crate::tick::{Context, Mode};
 use clap::Args;
 use serde::Serialize;
@@ -29,6 +30,10 @@ pub struct DoctorArgs {
     /// Make no call: only what is recorded
     #[arg(long, conflicts_with = "overflow")]
     no_call: bool,
+    /// Remember model, digest, quantisation, runtime, engine and prompt as those that were judged
+    /// good; a later difference is told
+    #[arg(long, conflicts_with = "no_call")]
+    pin: bool,
     /// Look at every file of ours and mend what is damaged; nothing is thrown away
     #[arg(long, conflicts_with_all = ["overflow", "no_call"])]
     repair: bool,
@@ -44,6 +49,8 @@ struct Checkup {
     server: Option<ServerPart>,
     call: Option<CallPart>,
     overflow: Option<String>,
+    pinned: Option<Pin>,
+    consolidation: Option<Consolidation>,
     window: Window,
     generators: Vec<Generator>,
     latency: Latency,
@@ -105,6 +112,13 @@ pub fn run(session: &Session, args: &DoctorArgs) -> Result<ExitCode> {
     let mut chain = Chain::new(&settings.model.list(), settings, world(&ctx)?)?;
     if !args.no_call && !chain.is_empty() {
         asked(&mut ctx, &mut chain, args.overflow, &mut found)?;
+        if args.pin {
+            match set_pin(&mut ctx, &chain)? {
+                Ok(pin) => found.pinned = Some(pin),
+                Err(failure) => found.findings.push(format!("nothing was pinned: {failure}")),
+            }
+        }
+        found.findings.extend(pin_differences(&ctx, &chain, true)?);
     }
     checks::judge(&session.settings.consolidate, &mut found);
     let code = if found.findings.is_empty() { ExitCode::Success } else { ExitCode::Incomplete };
@@ -127,6 +141,7 @@ fn recorded(ctx: &Context<'_>, found: &mut Checkup) -> Result<()> {
     found.queue_wait_ms = store::queue_wait(reader, since)?;
     found.quality = store::quality(reader, doctor.window, false)?;
     found.machine = machine::look();
+    found.consolidation = Some(store::consolidation(reader)?);
     for provider in store::flat_prompts(reader)? {
         found.findings.push(format!(
             "{provider}: the reported prompt tokens stay flat while the bytes sent grow; the server \
@@ -152,6 +167,8 @@ fn asked(
     {
         part.other_models = checks::other_models(chain.http(), &provider);
         found.findings.extend(checks::own_system(chain.http(), &provider));
+        let context = part.context.unwrap_or(0);
+        found.findings.extend(checks::other_context(chain.http(), &provider, context));
     }
     found.provider = Some(ProviderPart {
         name: provider.name.clone(),
@@ -245,4 +262,20 @@ fn probe(ctx: &mut Context<'_>, chain: &mut Chain, found: &mut Checkup) -> Resul
     };
     found.overflow = Some(text);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn g3_what_may_not_be_known_is_not_said_to_be_down() {
+        let away = |why: &str| {
+            let why = why.to_string();
+            server_part(&Err(Failure::Unreachable { host: "h:1".into(), why }), 1).listening
+        };
+        assert!(away("Permission denied (os error 13)").starts_with("unknown"));
+        assert_eq!(away("Connection refused (os error 111)"), "no");
+        assert_eq!(server_part(&Err(Failure::Loading), 1).listening, "yes, but not ready");
+    }
 }

@@ -3,6 +3,7 @@
 mod clusters;
 mod links;
 pub mod metrics;
+mod recall;
 mod routes;
 
 use super::output::print_text;
@@ -33,6 +34,8 @@ enum What {
     Add(eval_retrieval::AddArgs),
     /// Which file does a fact belong in? Held-out bullets of repositories
     Routes(routes::RoutesArgs),
+    /// Do merges lose what a search over their sources would find? Made from the store, no file
+    Recall(recall::RecallArgs),
 }
 
 /// A labelled file, and where the scored rows go.
@@ -53,6 +56,7 @@ pub fn run(session: &Session, args: &EvalArgs) -> Result<ExitCode> {
         What::Retrieval(args) => eval_retrieval::run(session, args).map(|()| ExitCode::Success),
         What::Add(args) => eval_retrieval::add(session, args).map(|()| ExitCode::Success),
         What::Routes(args) => routes::run(session, args),
+        What::Recall(args) => recall::run(session, args),
     }
 }
 

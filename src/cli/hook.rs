@@ -2,8 +2,8 @@
 //! [`crate::capture::hook`].
 //!
 //! The record of the event comes first. At the start of a session a briefing may follow on standard
-//! output and the embedding server may be started, at its end a tick that is due; nothing else is
-//! ever printed or left running.
+//! output, at its end a tick that is due may be started; nothing else is ever printed or left
+//! running.
 
 use crate::brief::hook::{Occasion, within_limit};
 use crate::capture::hook::Told;
@@ -55,9 +55,10 @@ fn follow(told: &Told) -> Option<()> {
     let paths = Paths::from_env().ok()?;
     match told.event.as_str() {
         "SessionStart" => {
-            // Warm by the time the conversation first asks; where none is wanted nothing starts.
-            let _ = start_for_session(&paths);
-            brief(&paths, told)
+            let said = brief(&paths, told);
+            // So that the model is warm when the conversation first asks.
+            start_for_session(&paths).ok();
+            said
         }
         "UserPromptSubmit" => brief(&paths, told),
         "SessionEnd" | "PreCompact" => start_tick(&paths),

@@ -213,7 +213,7 @@ enum Command {
   lifecycle doctor
   lifecycle doctor --no-call      only what is recorded
   lifecycle doctor --overflow     does the server refuse what is too long?
-  lifecycle doctor --repair --dry-run   what is damaged, and what could be had back"
+  lifecycle doctor --repair --dry-run   what is damaged, what can be had back"
     )]
     Doctor(doctor::DoctorArgs),
     /// Print an Ollama Modelfile with the rules of the prompt
@@ -252,6 +252,8 @@ impl Session {
         let paths = Paths::from_env()?;
         let layers = Layers::load(&paths, &global.set)?;
         let settings = layers.settings()?;
+        let names = [settings.consolidate.model.list(), settings.age.model.list()].concat();
+        crate::model::provider::check(&settings.consolidate, &names)?;
         let clock = Clock::from_text(global.now.as_deref())?;
         Ok(Self { global, paths, layers, settings, clock })
     }

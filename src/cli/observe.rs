@@ -10,9 +10,9 @@ use lifecycle_phases::Phase;
 /// Options of `observe`.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lifecycle observe                        batches that wait, by the model of [observe]
-  lifecycle observe --dry-run --limit 3    what three batches would give
-  lifecycle observe --set consolidate.model=local")]
+  lifecycle observe                      batches that wait
+  lifecycle observe --dry-run --limit 3  what three would give
+  lifecycle observe --set observe.model=local")]
 pub struct ObserveArgs {
     /// Show what would be observed and write nothing
     #[arg(long)]

@@ -1,5 +1,7 @@
 //! `lifecycle prompt stats`: how large the prompts are, measured against the model's context.
 
+mod replay;
+
 use super::{Session, print_json, print_raw, print_text};
 use crate::error::{ExitCode, Result};
 use crate::model::server::{Origin, estimate};
@@ -31,6 +33,11 @@ enum What {
     Stats,
     /// Print the rules as they are sent
     Show,
+    /// Print the kept prompts with their replies, one JSON object a line
+    #[command(after_help = "Prompts are kept, redacted, once consolidate.keep_prompts is true.")]
+    Export,
+    /// Judge kept prompts or replies anew and print what they are worth
+    Replay(replay::ReplayArgs),
 }
 
 /// A size in bytes and tokens.
@@ -55,9 +62,14 @@ struct Stats {
 
 /// Prints the sizes, or the rules.
 pub fn run(session: &Session, args: &PromptArgs) -> Result<ExitCode> {
-    if matches!(args.what, What::Show) {
-        print_raw(&format!("{}\n", prompt::fixed(MERGE_RULES)));
-        return Ok(ExitCode::Success);
+    match &args.what {
+        What::Show => {
+            print_raw(&format!("{}\n", prompt::fixed(MERGE_RULES)));
+            return Ok(ExitCode::Success);
+        }
+        What::Export => return replay::export(session),
+        What::Replay(args) => return replay::run(session, args),
+        What::Stats => {}
     }
     let stats = stats(session)?;
     if session.global.json {

@@ -35,7 +35,8 @@ pub fn run(session: &Session, args: &QualityArgs) -> Result<ExitCode> {
     Ok(ExitCode::Success)
 }
 
-fn table(models: &[Quality], last: u32) -> String {
+/// The table for people.
+pub fn table(models: &[Quality], last: u32) -> String {
     if models.is_empty() {
         return "no reply has been judged yet\n".into();
     }

@@ -34,6 +34,7 @@ pub fn run(session: &Session, args: &SetupArgs) -> Result<ExitCode> {
     let golden = check(descriptor, session, &models)?;
     let state = if did { "ready" } else { "was ready, nothing to do" };
     print_text(&format!("{}: {state} ({golden} golden pairs agree)\n", descriptor.name));
+    print_text(&format!("models are in {}\n", models.display()));
     Ok(ExitCode::Success)
 }
 

@@ -5,7 +5,7 @@ use crate::clock::{format_time, shown};
 use crate::embed::Catalog;
 use crate::error::{ExitCode, Result};
 use crate::schedule::Backend;
-use crate::store::{Overview, Store, TickRecord, TickStatus, overview};
+use crate::store::{Overview, ProviderCalls, Store, TickRecord, TickStatus, overview};
 use crate::tick::{Note, TickLock};
 
 /// Entries that cannot be embedded shown one by one, so that it all stays on one screen.
@@ -53,7 +53,12 @@ fn as_json(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> R
         "last_run": TickLock::last_run(&session.paths).map(format_time),
         "last_tick": figures.last_tick.as_ref().map(tick_json),
         "last_success": figures.last_success.as_ref().map(tick_json),
-        "calls": figures.calls,
+        "calls": figures.calls.iter().map(|one| calls_json(session, one)).collect::<Vec<_>>(),
+        "consolidation": {
+            "failing_since": figures.consolidation.failing_since.map(format_time),
+            "waiting": figures.consolidation.waiting,
+            "postponed": figures.consolidation.postponed,
+        },
         "embed_model": session.settings.embed.model,
         "consolidate_model": session.settings.consolidate.model,
         "bytes": bytes,
@@ -69,6 +74,24 @@ fn is_installed(session: &Session) -> Option<bool> {
     let models = session.paths.models();
     let catalog = Catalog::load(&session.paths).ok().filter(|_| embed.url.is_empty())?;
     Some(catalog.get(&embed.model).is_ok_and(|known| known.is_installed(&models)))
+}
+
+fn calls_json(session: &Session, one: &ProviderCalls) -> Value {
+    json!({
+        "provider": one.provider,
+        "calls": one.calls,
+        "calls_today": one.calls_today,
+        "tokens": one.tokens,
+        "tokens_today": one.tokens_today,
+        "per_day": per_day(session, &one.provider),
+    })
+}
+
+/// The daily budget of a provider; `None`: no limit.
+fn per_day(session: &Session, provider: &str) -> Option<u32> {
+    let settings = &session.settings.consolidate;
+    let own = settings.providers.get(provider).and_then(|own| own.per_day);
+    Some(own.unwrap_or(settings.call.per_day)).filter(|limit| *limit > 0)
 }
 
 fn tick_json(tick: &TickRecord) -> Value {
@@ -95,8 +118,14 @@ fn as_text(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> R
         line(
             "model calls",
             format!(
-                "{}: {} in 7 days, {} today, {} tokens",
-                provider.provider, provider.calls, provider.calls_today, provider.tokens
+                "{}: {} today{}, {} tokens; {} in 7 days, {} tokens",
+                provider.provider,
+                provider.calls_today,
+                per_day(session, &provider.provider)
+                    .map_or(String::new(), |limit| format!(" of {limit} a day")),
+                provider.tokens_today,
+                provider.calls,
+                provider.tokens
             ),
         );
     }
@@ -146,6 +175,14 @@ fn waiting(figures: &Overview, line: &mut impl FnMut(&str, String)) {
     }
     if figures.unrouted > 0 {
         line("not routed", format!("{} proven entries", figures.unrouted));
+    }
+    let consolidation = &figures.consolidation;
+    if let Some(since) = consolidation.failing_since {
+        let (since, waiting) = (shown(since), consolidation.waiting);
+        line("consolidation", format!("failing since {since}; {waiting} clusters wait"));
+    }
+    if consolidation.postponed > 0 {
+        line("postponed", format!("{} runs found the machine busy", consolidation.postponed));
     }
 }
 

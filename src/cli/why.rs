@@ -24,6 +24,10 @@ pub fn run(session: &Session, args: &WhyArgs) -> Result<ExitCode> {
     let Some((path, line)) = file_and_line(&args.what) else {
         return show::by_id(session, &args.what);
     };
+    if line == 0 {
+        let error = Error::input(format!("{} has no line 0", path.display()));
+        return Err(error.hint("lines are counted from 1, as in an editor"));
+    }
     let store = Store::open(&session.paths, &session.settings)?;
     let (row, text) = find(&store, &path, line)?;
     let stored = store::entry_by_id(store.reader(), &row.entry)?.ok_or_else(|| {
@@ -44,7 +48,7 @@ pub fn run(session: &Session, args: &WhyArgs) -> Result<ExitCode> {
 
 fn file_and_line(what: &str) -> Option<(PathBuf, usize)> {
     let (path, line) = what.rsplit_once(':')?;
-    Some((PathBuf::from(path), line.parse().ok().filter(|line| *line > 0)?))
+    Some((PathBuf::from(path), line.parse().ok()?))
 }
 
 /// The row behind a line of a file.
@@ -53,10 +57,11 @@ fn find(store: &Store, path: &Path, line: usize) -> Result<(RouteRow, String)> {
     let bytes = door::read(&path).map_err(|error| Error::io(&path, &error))?.unwrap_or_default();
     let rows = routes::of_path(store.reader(), &path.to_string_lossy())?;
     let text = String::from_utf8_lossy(&bytes);
-    let raw = text
-        .lines()
-        .nth(line - 1)
-        .ok_or_else(|| Error::input(format!("{} has no line {line}", path.display())))?;
+    let raw = text.lines().nth(line - 1).ok_or_else(|| {
+        let lines = text.lines().count();
+        Error::input(format!("{} has no line {line}", path.display()))
+            .hint(format!("it has {lines} lines"))
+    })?;
     let key = rows.first().map_or_else(Vec::new, |row| row.section.clone());
     let format = Format::of(&path).unwrap_or(Format::Markdown);
     let sections = targets::survey(format, &bytes, &key)
@@ -82,6 +87,9 @@ fn explain(row: &RouteRow, line: usize, stored: &StoredEntry, relations: &Relati
     let place = if row.section.is_empty() { "top".to_string() } else { row.section.join(" › ") };
     let mut out = format!("{}:{line}  ({place}; {how})\n  {}\n", row.path, row.line);
     out.push_str(&format!("\nentry {}  {}  {}\n", entry.id, entry.state, entry.kind));
+    if entry.text != row.line {
+        out.push_str(&format!("  {}\n", entry.text.replace('\n', " ")));
+    }
     out.push_str(&format!("  score {:.2}\n", row.score));
     for (place, score) in &row.runners_up {
         out.push_str(&format!("  next  {score:.2}  {place}\n"));

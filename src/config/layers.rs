@@ -75,11 +75,30 @@ impl Layers {
     pub fn settings(&self) -> Result<Settings> {
         toml_edit::de::from_document(self.document.clone()).map_err(
             |error: toml_edit::de::Error| {
-                Error::config(format!("settings: {}", error.message())).hint(
+                Error::config(format!("{}{}", self.culprit(), error.message())).hint(
                     "`lifecycle config show --origin` prints each value and where it came from",
                 )
             },
         )
+    }
+
+    /// The layer and key of the value without which the settings would be right, as the start of a
+    /// message.
+    fn culprit(&self) -> String {
+        let defaults = Self::defaults();
+        let changed = self.origins.iter().filter(|(_, origin)| **origin != Origin::Default);
+        for (key, origin) in changed {
+            let mut alone =
+                Self { document: defaults.document.clone(), origins: self.origins.clone() };
+            let value =
+                leaves(self.document.as_table(), "").into_iter().find(|(name, _)| name == key);
+            let Some((_, value)) = value else { continue };
+            let set = alone.set(key, value, origin.clone());
+            if set.is_err() || toml_edit::de::from_document::<Settings>(alone.document).is_err() {
+                return format!("{origin}: {key}: ");
+            }
+        }
+        "settings: ".into()
     }
 
     /// Every key with its value as TOML and its origin, sorted by key.

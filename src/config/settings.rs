@@ -41,6 +41,7 @@ pub struct CaptureSettings {
     pub max_line_bytes: usize,
     pub max_entry_bytes: usize,
     pub session_entries: bool,
+    pub own_wordings: Vec<String>,
     pub marks: CaptureMarks,
 }
 
@@ -110,6 +111,7 @@ pub struct ConsolidateSettings {
     pub redo: usize,
     pub keep_replies: bool,
     pub reply_bytes: usize,
+    pub keep_prompts: bool,
     pub max_load: f64,
     pub call: CallSettings,
     pub doctor: DoctorSettings,
@@ -158,6 +160,7 @@ pub struct DoctorSettings {
     pub identical: f64,
     pub leaked: f64,
     pub attempts_per_merge: f64,
+    pub run: usize,
     pub min_length: f64,
 }
 
@@ -265,6 +268,7 @@ pub struct TargetSettings {
     pub max_lines: Option<usize>,
     pub max_bytes: Option<usize>,
     pub chain: Option<bool>,
+    pub hidden_by: Option<String>,
     pub enabled: Option<bool>,
 }
 
@@ -273,6 +277,7 @@ pub struct TargetSettings {
 pub struct AgeSettings {
     pub newer_entries: u64,
     pub max_reprieves: u32,
+    pub growth: u64,
     pub max_expire_share: f64,
     pub max_expire_free: usize,
     pub model: Names,

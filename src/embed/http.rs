@@ -8,6 +8,8 @@
 
 mod request;
 
+pub use self::request::read_answer;
+
 use self::request::{Client, Failure};
 use super::vector::{unit, weighted_mean};
 use super::{Descriptor, EmbedError, Embedder, Embedding, Role, VectorProblem};

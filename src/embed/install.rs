@@ -81,7 +81,7 @@ impl Installer<'_> {
         }
         (self.say)(&format!(
             "{} ({:.1} MB) is in place",
-            wanted.place.display(),
+            wanted.place.strip_prefix(&self.models).unwrap_or(&wanted.place).display(),
             megabytes(wanted.bytes)
         ));
         Ok(true)

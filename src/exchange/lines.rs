@@ -52,7 +52,7 @@ fn entry_line(stored: &StoredEntry, sources: &[EntryId]) -> Result<Value> {
 }
 
 fn line(out: &mut impl Write, value: &Value) -> Result<()> {
-    writeln!(out, "{value}").map_err(|error| {
+    writeln!(out, "{}", crate::report::escape_json(&value.to_string())).map_err(|error| {
         Error::new(crate::ExitCode::Failure, format!("the export cannot be written: {error}"))
     })
 }

@@ -1,14 +1,18 @@
 //! The exact scan: every vector is compared.
 //!
-//! Codes are turned back into numbers a block at a time; the block then meets all queries in one
-//! matrix product, whose inner loop is chosen at run time for the processor. So the cost of
-//! decoding and of memory is shared by the queries of a batch, and only codes stay in memory:
-//! one byte a number.
+//! Codes are read and turned back into numbers a block at a time; the block then meets all queries
+//! in one matrix product, whose inner loop is chosen at run time for the processor. So the cost of
+//! reading and decoding is shared by the queries of a batch, and memory holds a block a thread and
+//! twelve bytes a vector (its key and its scale), whatever lies in the file.
 
+use super::codes::Codes;
 use super::quantise::quantise;
 use super::{Near, Neighbours, VectorError, by_nearness};
-use ndarray::{ArrayView2, Axis};
+use ndarray::{ArrayView1, ArrayView2, Axis};
 use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
 
 /// Vectors of a block: a block of 1,024 dimensions fills half a megabyte, well inside the cache.
 const BLOCK: usize = 128;
@@ -24,13 +28,13 @@ pub struct Exact {
     dimensions: usize,
     keys: Vec<i64>,
     scales: Vec<f32>,
-    codes: Vec<i8>,
+    codes: Codes,
 }
 
 impl Exact {
     /// An empty index for vectors of this length.
     pub fn new(dimensions: usize) -> Self {
-        Self { dimensions, keys: Vec::new(), scales: Vec::new(), codes: Vec::new() }
+        Self { dimensions, keys: Vec::new(), scales: Vec::new(), codes: Codes::new(dimensions) }
     }
 
     /// Length of its vectors.
@@ -38,17 +42,44 @@ impl Exact {
         self.dimensions
     }
 
-    /// Keys, scales and codes, in the order in which they were added.
-    pub fn parts(&self) -> (&[i64], &[f32], &[i8]) {
-        (&self.keys, &self.scales, &self.codes)
+    /// Keys, in the order in which they were added.
+    pub fn keys(&self) -> &[i64] {
+        &self.keys
+    }
+
+    /// Scales, in the same order.
+    pub(super) fn scales(&self) -> &[f32] {
+        &self.scales
+    }
+
+    /// The codes of `range`; an error where the file that holds them is not what it was.
+    pub(super) fn codes(&self, range: std::ops::Range<usize>) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; range.len() * self.dimensions];
+        self.codes.read(range, &mut bytes)?;
+        Ok(bytes)
     }
 
     /// Adds vectors that are codes already. The lengths must fit.
-    pub fn extend(&mut self, keys: &[i64], scales: &[f32], codes: &[i8]) {
+    pub(super) fn extend(&mut self, keys: &[i64], scales: &[f32], codes: &[u8]) {
         debug_assert!(keys.len() == scales.len() && codes.len() == keys.len() * self.dimensions);
         self.keys.extend_from_slice(keys);
         self.scales.extend_from_slice(scales);
-        self.codes.extend_from_slice(codes);
+        self.codes.push(codes);
+    }
+
+    /// Adds vectors whose codes lie in `file` from `offset` on.
+    pub(super) fn extend_filed(
+        &mut self,
+        keys: &[i64],
+        scales: &[f32],
+        file: &Arc<File>,
+        offset: u64,
+    ) -> io::Result<()> {
+        self.codes.push_filed(file, keys.len(), offset)?;
+        self.keys.extend_from_slice(keys);
+        self.scales.extend_from_slice(scales);
+        debug_assert_eq!(self.codes.rows(), self.keys.len());
+        Ok(())
     }
 
     fn scan(&self, queries: &[&[f32]], count: usize, floor: f32) -> Vec<Vec<Near>> {
@@ -75,20 +106,20 @@ impl Exact {
         floor: f32,
     ) -> Vec<Best> {
         let mut best = vec![Best::default(); queries.len_of(Axis(0))];
+        let mut bytes = vec![0u8; BLOCK * self.dimensions];
         let mut block = vec![0.0f32; BLOCK * self.dimensions];
         let mut start = range.start;
         while start < range.end {
             let end = (start + BLOCK).min(range.end);
-            let values = &mut block[..(end - start) * self.dimensions];
-            self.decode(start..end, values);
-            let rows = ArrayView2::from_shape((end - start, self.dimensions), &*values)
-                .expect("a block has whole rows");
-            let products = queries.dot(&rows.t());
-            for (best, row) in best.iter_mut().zip(products.rows()) {
-                for (place, &cosine) in row.iter().enumerate() {
-                    if cosine >= floor {
-                        best.offer(Near { key: self.keys[start + place], cosine }, count);
-                    }
+            let size = (end - start) * self.dimensions;
+            // What cannot be read is found by nobody; the next run builds the file anew.
+            if self.codes.read(start..end, &mut bytes[..size]).is_ok() {
+                decode(&bytes[..size], &mut block[..size]);
+                let rows = ArrayView2::from_shape((end - start, self.dimensions), &block[..size])
+                    .expect("a block has whole rows");
+                let products = queries.dot(&rows.t());
+                for (best, row) in best.iter_mut().zip(products.rows()) {
+                    self.offer(best, row, start, count, floor);
                 }
             }
             start = end;
@@ -96,15 +127,28 @@ impl Exact {
         best
     }
 
-    fn decode(&self, range: std::ops::Range<usize>, values: &mut [f32]) {
-        let codes = &self.codes[range.start * self.dimensions..range.end * self.dimensions];
-        let rows = values.chunks_exact_mut(self.dimensions);
-        for ((row, codes), scale) in
-            rows.zip(codes.chunks_exact(self.dimensions)).zip(&self.scales[range])
-        {
-            row.iter_mut().zip(codes).for_each(|(value, code)| *value = f32::from(*code) * scale);
+    /// Offers those of the products of one query with the rows from `start` on that are high enough.
+    fn offer(
+        &self,
+        best: &mut Best,
+        products: ArrayView1<'_, f32>,
+        start: usize,
+        count: usize,
+        floor: f32,
+    ) {
+        let rows = self.keys[start..].iter().zip(&self.scales[start..]);
+        for (product, (&key, scale)) in products.iter().zip(rows) {
+            let cosine = product * scale;
+            if cosine >= floor {
+                best.offer(Near { key, cosine }, count);
+            }
         }
     }
+}
+
+/// Codes as numbers, their scale left out.
+fn decode(bytes: &[u8], values: &mut [f32]) {
+    values.iter_mut().zip(bytes).for_each(|(value, byte)| *value = f32::from(byte.cast_signed()));
 }
 
 impl Neighbours for Exact {
@@ -118,7 +162,7 @@ impl Neighbours for Exact {
 
     fn add(&mut self, key: i64, vector: &[f32]) -> Result<(), VectorError> {
         let code = quantise(vector, self.dimensions)?;
-        self.extend(&[key], &[code.scale], &code.bytes);
+        self.extend(&[key], &[code.scale], &code.unsigned());
         Ok(())
     }
 

@@ -1,8 +1,7 @@
 //! The file that mirrors the vectors of one project as codes.
 //!
 //! It only grows: each tick appends what was written since the last one as a segment, so that 20
-//! new entries cost 20 rows, and a reader need not decode what it already trusts. Layout, all
-//! numbers little-endian:
+//! new entries cost 20 rows. Layout, all numbers little-endian:
 //!
 //! ```text
 //! head     magic (18 bytes) · dimensions u32 · BLAKE3 of descriptor and owner (32)
@@ -12,15 +11,23 @@
 //! The sum of a segment covers the sum before it, its own numbers and its rows. So a bit that
 //! flipped, a segment that is missing or comes from another file is noticed before anything is
 //! used. A file that breaks off between segments is merely older: the rest is read from the store.
-//! `last_row` is the place in the store's order of writing up to which the file is complete.
+//! `last_row` is the place in the store's order of writing up to which the file is complete. Keys
+//! and scales are kept; codes are read for their sum a piece at a time and stay in the file.
 
 use super::{Exact, Neighbours};
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const MAGIC: &[u8; 18] = b"lifecycle-index-1\n";
 const SUM: usize = 32;
+/// Numbers before the rows of a segment.
+const SEGMENT_HEAD: u64 = 4 + 8 + SUM as u64;
+/// Rows of a segment at most.
+pub(super) const SEGMENT: usize = 4_096;
+/// Bytes of codes that are read at a time for their sum.
+const PIECE: usize = 1 << 20;
 
 /// Why a file is not used.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +49,10 @@ pub enum FileError {
 /// A mirror that was read, or a new one.
 pub struct Mirror {
     path: PathBuf,
+    /// The file, once there is one.
+    file: Option<Arc<File>>,
+    /// Its length.
+    length: u64,
     sum: [u8; SUM],
     dimensions: usize,
     /// Place in the store's order of writing up to which it is complete.
@@ -54,7 +65,7 @@ impl Mirror {
     /// A mirror without rows; its file is made by the first [`Mirror::append`].
     pub fn create(path: &Path, descriptor: &str, dimensions: usize) -> Self {
         let sum = head_sum(descriptor);
-        Self { path: path.into(), sum, dimensions, last_row: 0, rows: 0 }
+        Self { path: path.into(), file: None, length: 0, sum, dimensions, last_row: 0, rows: 0 }
     }
 
     /// Reads the file at `path`; the rows beyond the first `skip` come back as an index. No file
@@ -74,21 +85,26 @@ impl Mirror {
             }
             Err(error) => return Err(error.into()),
         };
-        let mut left = file.metadata()?.len();
-        let mut reader = BufReader::new(file);
-        left = mirror.read_head(&mut reader, left)?;
-        while left > 0 {
-            left = mirror.read_segment(&mut reader, left, skip, &mut index)?;
+        let file = Arc::new(file);
+        let length = file.metadata()?.len();
+        let mut reader = BufReader::new(&*file);
+        mirror.read_head(&mut reader, length)?;
+        mirror.file = Some(Arc::clone(&file));
+        while mirror.length < length {
+            mirror.read_segment(&mut reader, length, skip, &mut index)?;
         }
         Ok((mirror, index))
     }
 
-    fn read_head(&self, reader: &mut impl Read, left: u64) -> Result<u64, FileError> {
+    fn read_head(&mut self, reader: &mut impl Read, length: u64) -> Result<(), FileError> {
         let head = self.head();
-        let left = left.checked_sub(head.len() as u64).ok_or(FileError::Damaged)?;
+        self.length = head.len() as u64;
+        if length < self.length {
+            return Err(FileError::Damaged);
+        }
         let mut found = vec![0; head.len()];
         reader.read_exact(&mut found)?;
-        if found == head { Ok(left) } else { Err(FileError::Foreign) }
+        if found == head { Ok(()) } else { Err(FileError::Foreign) }
     }
 
     fn head(&self) -> Vec<u8> {
@@ -99,68 +115,119 @@ impl Mirror {
     fn read_segment(
         &mut self,
         reader: &mut impl Read,
-        left: u64,
+        length: u64,
         skip: usize,
         index: &mut Exact,
-    ) -> Result<u64, FileError> {
-        const HEAD: u64 = 4 + 8 + SUM as u64;
-        let left = left.checked_sub(HEAD).ok_or(FileError::Damaged)?;
+    ) -> Result<(), FileError> {
+        let left = (length - self.length).checked_sub(SEGMENT_HEAD).ok_or(FileError::Damaged)?;
         let rows = u32::from_le_bytes(read_array(reader)?) as usize;
         let last_row = i64::from_le_bytes(read_array(reader)?);
-        let sum: [u8; SUM] = read_array(reader)?;
-        let size = (rows * (8 + 4 + self.dimensions)) as u64;
-        let left = left.checked_sub(size).ok_or(FileError::Damaged)?;
-        let mut body = vec![0; rows * (8 + 4 + self.dimensions)];
-        reader.read_exact(&mut body)?;
-        if segment_sum(&self.sum, rows, last_row, &body) != sum {
+        let stated: [u8; SUM] = read_array(reader)?;
+        if (rows as u64).saturating_mul(12 + self.dimensions as u64) > left {
             return Err(FileError::Damaged);
         }
-        self.take(rows, &body, skip, index);
+        let mut sum = segment_sum(&self.sum, rows, last_row);
+        let keys = read_summed(reader, &mut sum, rows * 8)?;
+        let scales = read_summed(reader, &mut sum, rows * 4)?;
+        let mut piece = vec![0; PIECE.min(rows * self.dimensions)];
+        let mut unread = rows * self.dimensions;
+        while unread > 0 {
+            let size = piece.len().min(unread);
+            reader.read_exact(&mut piece[..size])?;
+            sum.update(&piece[..size]);
+            unread -= size;
+        }
+        let sum = *sum.finalize().as_bytes();
+        if sum != stated {
+            return Err(FileError::Damaged);
+        }
+        let keys: Vec<i64> = numbers(&keys, i64::from_le_bytes);
+        let scales: Vec<f32> = numbers(&scales, f32::from_le_bytes);
+        let offset = self.grown(rows, last_row, sum);
+        let skip = skip.saturating_sub(self.rows - rows).min(rows);
+        if let Some(file) = &self.file {
+            let offset = offset + (skip * self.dimensions) as u64;
+            index.extend_filed(&keys[skip..], &scales[skip..], file, offset)?;
+        }
+        Ok(())
+    }
+
+    /// Notes a segment at the end; where its codes lie.
+    fn grown(&mut self, rows: usize, last_row: i64, sum: [u8; SUM]) -> u64 {
+        let codes = self.length + SEGMENT_HEAD + rows as u64 * 12;
+        self.length = codes + (rows * self.dimensions) as u64;
         (self.sum, self.last_row, self.rows) = (sum, last_row, self.rows + rows);
-        Ok(left)
+        codes
     }
 
-    fn take(&self, rows: usize, body: &[u8], skip: usize, index: &mut Exact) {
-        let skip = skip.saturating_sub(self.rows).min(rows);
-        let (keys, rest) = body.split_at(rows * 8);
-        let (scales, codes) = rest.split_at(rows * 4);
-        let keys: Vec<i64> = numbers(&keys[skip * 8..], i64::from_le_bytes);
-        let scales: Vec<f32> = numbers(&scales[skip * 4..], f32::from_le_bytes);
-        let codes: Vec<i8> =
-            codes[skip * self.dimensions..].iter().map(|byte| byte.cast_signed()).collect();
-        index.extend(&keys, &scales, &codes);
+    /// Appends the rows of `fresh`, notes that the mirror is complete up to `last_row`, and gives
+    /// `index` the rows as they lie in the file now.
+    pub fn append(
+        &mut self,
+        fresh: &Exact,
+        last_row: i64,
+        index: &mut Exact,
+    ) -> Result<(), FileError> {
+        for start in (0..fresh.len()).step_by(SEGMENT) {
+            let range = start..(start + SEGMENT).min(fresh.len());
+            // Only the last segment makes the mirror complete.
+            let row = if range.end == fresh.len() { last_row } else { self.last_row };
+            self.append_segment(fresh, range, row, index)?;
+        }
+        Ok(())
     }
 
-    /// Appends the rows of `fresh` and notes that the mirror is complete up to `last_row`.
-    pub fn append(&mut self, fresh: &Exact, last_row: i64) -> Result<(), FileError> {
-        let rows = fresh.len();
-        let body = body(fresh);
-        let sum = segment_sum(&self.sum, rows, last_row, &body);
+    fn append_segment(
+        &mut self,
+        fresh: &Exact,
+        range: std::ops::Range<usize>,
+        last_row: i64,
+        index: &mut Exact,
+    ) -> Result<(), FileError> {
+        let (keys, scales) = (&fresh.keys()[range.clone()], &fresh.scales()[range.clone()]);
+        let body = body(keys, scales, &fresh.codes(range)?);
+        let rows = keys.len();
+        let mut sum = segment_sum(&self.sum, rows, last_row);
+        sum.update(&body);
+        let sum = *sum.finalize().as_bytes();
+        crate::fault::effect("index", &[&self.path])?;
+        let file = self.writable()?;
         let count = u32::try_from(rows).unwrap_or(u32::MAX);
-        let mut bytes = if self.rows == 0 && self.last_row == 0 { self.head() } else { Vec::new() };
-        bytes.extend(count.to_le_bytes());
-        bytes.extend(last_row.to_le_bytes());
-        bytes.extend(sum);
-        bytes.extend(body);
-        let fresh_file = self.rows == 0 && self.last_row == 0;
+        let bytes = [count.to_le_bytes().as_slice(), &last_row.to_le_bytes(), &sum, &body].concat();
+        (&*file).write_all(&bytes)?;
+        crate::fault::point("indexed");
+        let offset = self.grown(rows, last_row, sum);
+        index.extend_filed(keys, scales, &file, offset)?;
+        Ok(())
+    }
+
+    /// The file, open for appending. A new one takes the place of an old one, whose readers keep
+    /// what they have.
+    fn writable(&mut self) -> Result<Arc<File>, FileError> {
+        let fresh = self.length == 0;
+        if fresh && self.path.exists() {
+            std::fs::remove_file(&self.path)?;
+        }
         let mut options = OpenOptions::new();
-        options.create(true).write(true).truncate(fresh_file).append(!fresh_file);
+        options.create(true).read(true).append(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        crate::fault::effect("index", &[&self.path])?;
-        options.open(&self.path)?.write_all(&bytes)?;
-        crate::fault::point("indexed");
-        (self.sum, self.last_row, self.rows) = (sum, last_row, self.rows + rows);
-        Ok(())
+        let file = Arc::new(options.open(&self.path)?);
+        if fresh {
+            let head = self.head();
+            (&*file).write_all(&head)?;
+            self.length = head.len() as u64;
+        }
+        self.file = Some(Arc::clone(&file));
+        Ok(file)
     }
 }
 
-fn body(index: &Exact) -> Vec<u8> {
-    let (keys, scales, codes) = index.parts();
+fn body(keys: &[i64], scales: &[f32], codes: &[u8]) -> Vec<u8> {
     let mut body = Vec::with_capacity(keys.len() * 12 + codes.len());
     keys.iter().for_each(|key| body.extend(key.to_le_bytes()));
     scales.iter().for_each(|scale| body.extend(scale.to_le_bytes()));
-    body.extend(codes.iter().map(|code| code.cast_unsigned()));
+    body.extend(codes);
     body
 }
 
@@ -168,11 +235,22 @@ fn head_sum(descriptor: &str) -> [u8; SUM] {
     *blake3::hash(descriptor.as_bytes()).as_bytes()
 }
 
-fn segment_sum(before: &[u8; SUM], rows: usize, last_row: i64, body: &[u8]) -> [u8; SUM] {
+/// The sum of a segment before its rows.
+fn segment_sum(before: &[u8; SUM], rows: usize, last_row: i64) -> blake3::Hasher {
     let mut hasher = blake3::Hasher::new();
     hasher.update(before).update(&(rows as u64).to_le_bytes()).update(&last_row.to_le_bytes());
-    hasher.update(body);
-    *hasher.finalize().as_bytes()
+    hasher
+}
+
+fn read_summed(
+    reader: &mut impl Read,
+    sum: &mut blake3::Hasher,
+    size: usize,
+) -> std::io::Result<Vec<u8>> {
+    let mut bytes = vec![0; size];
+    reader.read_exact(&mut bytes)?;
+    sum.update(&bytes);
+    Ok(bytes)
 }
 
 fn read_array<const N: usize>(reader: &mut impl Read) -> Result<[u8; N], FileError> {
@@ -192,15 +270,15 @@ fn numbers<const N: usize, T>(bytes: &[u8], number: fn([u8; N]) -> T) -> Vec<T> 
 /// has other ones. `stored` gives the vector of a key.
 pub fn agrees(index: &Exact, mut stored: impl FnMut(i64) -> Option<Vec<f32>>) -> bool {
     const PROBES: usize = 8;
-    let (keys, _, codes) = index.parts();
+    let keys = index.keys();
     let step = (keys.len() / PROBES).max(1);
     let last = keys.len().checked_sub(1);
     let mut probes = (0..keys.len()).step_by(step).chain(last);
     let mut differs = |place: usize| {
-        let code = &codes[place * index.dimensions()..(place + 1) * index.dimensions()];
         // An entry that was deleted since is no sign of another store.
         stored(keys[place]).is_some_and(|vector| {
-            super::quantise(&vector, index.dimensions()).map_or(true, |found| found.bytes != code)
+            let code = super::quantise(&vector, index.dimensions()).map(|code| code.unsigned());
+            code.ok() != index.codes(place..place + 1).ok()
         })
     };
     !probes.any(&mut differs)

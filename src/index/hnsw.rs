@@ -1,8 +1,10 @@
 //! A graph that is walked, for projects too large to scan.
 //!
 //! The graph (usearch's HNSW over codes) covers the first rows of the project's mirror; rows that
-//! came later are scanned, until they are many enough to be added ([`Hnsw::is_behind`]). Building
-//! is single-threaded, so that the same rows give the same graph. The library reads its own files
+//! came later are scanned, until they are many enough to be added ([`Hnsw::is_behind`]). A graph
+//! that is only searched is mapped from its file and takes no memory of its own; it is read into
+//! memory to be added to. Building is single-threaded, so that the same rows give the same graph.
+//! The library reads its own files
 //! without checking them, and a flipped bit there ends the process: the sum beside the file is
 //! compared before every load.
 
@@ -21,6 +23,8 @@ const CONNECTIVITY: usize = 16;
 const EXPANSION_ADD: usize = 128;
 /// Nodes looked at by a search.
 const EXPANSION_SEARCH: usize = 256;
+/// Rows that are read at a time while adding.
+const BLOCK: usize = 1_024;
 /// Rows beyond the graph that are scanned rather than added, at least.
 const TAIL: usize = 8_192;
 
@@ -28,6 +32,8 @@ const TAIL: usize = 8_192;
 pub struct Hnsw {
     graph: Index,
     tail: Exact,
+    /// Where the graph is mapped from.
+    mapped: Option<PathBuf>,
 }
 
 fn failed(error: impl Display) -> FileError {
@@ -37,17 +43,7 @@ fn failed(error: impl Display) -> FileError {
 impl Hnsw {
     /// A graph without rows.
     pub fn new(dimensions: usize) -> Result<Self, FileError> {
-        let options = IndexOptions {
-            dimensions,
-            metric: MetricKind::Cos,
-            quantization: ScalarKind::I8,
-            connectivity: CONNECTIVITY,
-            expansion_add: EXPANSION_ADD,
-            expansion_search: EXPANSION_SEARCH,
-            multi: true,
-        };
-        let graph = Index::new(&options).map_err(failed)?;
-        Ok(Self { graph, tail: Exact::new(dimensions) })
+        Ok(Self { graph: empty(dimensions)?, tail: Exact::new(dimensions), mapped: None })
     }
 
     /// Rows that the graph itself covers.
@@ -55,10 +51,9 @@ impl Hnsw {
         self.graph.size()
     }
 
-    /// Puts `rows` beside the graph, to be scanned.
-    pub fn extend(&mut self, rows: &Exact) {
-        let (keys, scales, codes) = rows.parts();
-        self.tail.extend(keys, scales, codes);
+    /// The rows beside the graph, which are scanned.
+    pub(super) fn tail(&mut self) -> &mut Exact {
+        &mut self.tail
     }
 
     /// Whether so many rows lie beside the graph that adding them pays.
@@ -68,11 +63,19 @@ impl Hnsw {
 
     /// Adds the rows beside the graph to it.
     pub fn absorb(&mut self) -> Result<(), FileError> {
+        if let Some(path) = self.mapped.take() {
+            self.graph = empty(self.tail.dimensions())?;
+            self.graph.load(utf8(&path)?).map_err(failed)?;
+        }
         self.graph.reserve_capacity_and_threads(self.len(), 1).map_err(failed)?;
-        let dimensions = self.tail.dimensions();
-        let (keys, _, codes) = self.tail.parts();
-        for (key, code) in keys.iter().zip(codes.chunks_exact(dimensions)) {
-            self.graph.add(key.cast_unsigned(), code).map_err(failed)?;
+        let (keys, dimensions) = (self.tail.keys(), self.tail.dimensions());
+        for start in (0..keys.len()).step_by(BLOCK) {
+            let end = (start + BLOCK).min(keys.len());
+            let codes = self.tail.codes(start..end)?;
+            for (key, code) in keys[start..end].iter().zip(codes.chunks_exact(dimensions)) {
+                let code: Vec<i8> = code.iter().map(|byte| byte.cast_signed()).collect();
+                self.graph.add(key.cast_unsigned(), &code).map_err(failed)?;
+            }
         }
         self.tail = Exact::new(dimensions);
         Ok(())
@@ -99,12 +102,13 @@ impl Hnsw {
         if stated != sum(path, descriptor, dimensions)? {
             return Err(FileError::Damaged);
         }
-        let index = Self::new(dimensions)?;
-        index.graph.load(utf8(path)?).map_err(failed)?;
+        let mut index = Self::new(dimensions)?;
+        index.graph.view(utf8(path)?).map_err(failed)?;
         if index.graph.dimensions() != dimensions {
             return Err(FileError::Foreign);
         }
         index.graph.change_expansion_search(EXPANSION_SEARCH);
+        index.mapped = Some(path.into());
         Ok(index)
     }
 
@@ -145,6 +149,19 @@ impl Neighbours for Hnsw {
         });
         merged.collect()
     }
+}
+
+fn empty(dimensions: usize) -> Result<Index, FileError> {
+    let options = IndexOptions {
+        dimensions,
+        metric: MetricKind::Cos,
+        quantization: ScalarKind::I8,
+        connectivity: CONNECTIVITY,
+        expansion_add: EXPANSION_ADD,
+        expansion_search: EXPANSION_SEARCH,
+        multi: true,
+    };
+    Index::new(&options).map_err(failed)
 }
 
 fn utf8(path: &Path) -> Result<&str, FileError> {

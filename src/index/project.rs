@@ -1,7 +1,7 @@
 //! The index of one project, opened from its files.
 
 use super::file::{FileError, Mirror};
-use super::{Exact, Hnsw, Neighbours, choose};
+use super::{EXACT_LIMIT, Exact, Hnsw, Neighbours};
 use std::path::{Path, PathBuf};
 
 /// The vectors of one project under one descriptor.
@@ -12,6 +12,8 @@ pub struct ProjectIndex {
     mirror: Mirror,
     index: Kind,
     damage: Option<String>,
+    /// Numbers up to which every vector is compared.
+    limit: usize,
 }
 
 enum Kind {
@@ -40,6 +42,7 @@ impl ProjectIndex {
             index: Kind::Exact(Exact::new(dimensions)),
             damage: None,
             graph_path,
+            limit: EXACT_LIMIT,
         };
         match opened.read(&path, is_current) {
             Ok(()) => {}
@@ -61,7 +64,7 @@ impl ProjectIndex {
         }
         self.index = match graph {
             Some(mut graph) => {
-                graph.extend(&rows);
+                *graph.tail() = rows;
                 Kind::Hnsw(Box::new(graph))
             }
             None => Kind::Exact(rows),
@@ -98,15 +101,25 @@ impl ProjectIndex {
             let _ = std::fs::remove_file(&self.graph_path);
         }
         if !fresh.is_empty() {
-            match &mut self.index {
-                Kind::Exact(index) => extend(index, fresh),
-                Kind::Hnsw(index) => index.extend(fresh),
-            }
-            if keep && self.mirror.append(fresh, last_row).is_err() {
+            let index = match &mut self.index {
+                Kind::Exact(index) => index,
+                Kind::Hnsw(graph) => graph.tail(),
+            };
+            let before = index.len();
+            if keep && self.mirror.append(fresh, last_row, index).is_err() {
                 self.damage = Some("its file cannot be written".into());
+            }
+            let done = index.len() - before;
+            if let Ok(codes) = fresh.codes(done..fresh.len()) {
+                index.extend(&fresh.keys()[done..], &fresh.scales()[done..], &codes);
             }
         }
         self.switch(keep);
+    }
+
+    /// The same with another number up to which every vector is compared, vectors times dimensions.
+    pub fn with_limit(self, limit: usize) -> Self {
+        Self { limit, ..self }
     }
 
     /// Adds a vector that the store does not have yet; the files get it with the next refresh.
@@ -127,11 +140,11 @@ impl ProjectIndex {
 
     /// Builds the graph once the project is large, and lets it catch up once it lies behind.
     fn switch(&mut self, keep: bool) {
-        if let Kind::Exact(rows) = &self.index
-            && choose(rows.len(), self.dimensions) == "hnsw"
+        if let Kind::Exact(rows) = &mut self.index
+            && rows.len().saturating_mul(self.dimensions) > self.limit
             && let Ok(mut graph) = Hnsw::new(self.dimensions)
         {
-            graph.extend(rows);
+            *graph.tail() = std::mem::replace(rows, Exact::new(self.dimensions));
             self.index = Kind::Hnsw(Box::new(graph));
         }
         let Kind::Hnsw(graph) = &mut self.index else { return };
@@ -145,11 +158,6 @@ impl ProjectIndex {
             }
         }
     }
-}
-
-fn extend(index: &mut Exact, rows: &Exact) {
-    let (keys, scales, codes) = rows.parts();
-    index.extend(keys, scales, codes);
 }
 
 /// Names the files of a project: hashes, since a project is a path and a descriptor any text.

@@ -14,6 +14,13 @@ pub struct Code {
     pub scale: f32,
 }
 
+impl Code {
+    /// The bytes as files hold them.
+    pub fn unsigned(&self) -> Vec<u8> {
+        self.bytes.iter().map(|byte| byte.cast_unsigned()).collect()
+    }
+}
+
 /// The code of `vector`, which must have `dimensions` finite numbers that are not all zero.
 pub fn quantise(vector: &[f32], dimensions: usize) -> Result<Code, VectorError> {
     if vector.len() != dimensions {

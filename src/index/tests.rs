@@ -59,9 +59,9 @@ fn exact(all: &[Vec<f32>], keys: std::ops::Range<usize>) -> Exact {
 fn the_graph_finds_nearly_all_and_the_rest_is_scanned() {
     let all = vectors(3_000, 32);
     let mut index = Hnsw::new(32).expect("a graph");
-    index.extend(&exact(&all, 0..2_500));
+    *index.tail() = exact(&all, 0..2_500);
     index.absorb().expect("memory");
-    index.extend(&exact(&all, 2_500..3_000));
+    *index.tail() = exact(&all, 2_500..3_000);
     assert_eq!((index.covered(), index.len()), (2_500, 3_000));
     let queries: Vec<&[f32]> = all.iter().step_by(30).map(Vec::as_slice).collect();
     let stored = |key: i64| all.get(usize::try_from(key).ok()?).cloned();
@@ -75,23 +75,83 @@ fn the_graph_finds_nearly_all_and_the_rest_is_scanned() {
     assert!(hits as f64 >= 0.99 * wanted as f64, "{hits} of {wanted}");
 }
 
+/// Keys and codes.
+fn contents(index: &Exact) -> (Vec<i64>, Vec<u8>) {
+    (index.keys().to_vec(), index.codes(0..index.len()).expect("readable"))
+}
+
+fn append(mirror: &mut Mirror, rows: &Exact, last_row: i64) -> Exact {
+    let mut index = Exact::new(rows.dimensions());
+    mirror.append(rows, last_row, &mut index).expect("written");
+    index
+}
+
 #[test]
 fn a_mirror_comes_back_as_it_was_and_grows() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("p.index");
     let all = vectors(40, 16);
     let mut mirror = Mirror::create(&path, "model", 16);
-    mirror.append(&exact(&all, 0..30), 30).expect("written");
+    let filed = append(&mut mirror, &exact(&all, 0..30), 30);
+    assert_eq!(contents(&filed), contents(&exact(&all, 0..30)));
     let (mut mirror, index) = Mirror::open(&path, "model", 16, 0).expect("read");
     assert_eq!((mirror.rows, mirror.last_row, index.len()), (30, 30, 30));
-    mirror.append(&exact(&all, 30..40), 41).expect("written");
+    append(&mut mirror, &exact(&all, 30..40), 41);
     let (mirror, index) = Mirror::open(&path, "model", 16, 0).expect("read");
     assert_eq!((mirror.rows, mirror.last_row), (40, 41));
-    assert_eq!(index.parts(), exact(&all, 0..40).parts());
+    assert_eq!(contents(&index), contents(&exact(&all, 0..40)));
     assert!(agrees(&index, |key| all.get(usize::try_from(key).ok()?).cloned()));
     assert!(!agrees(&index, |key| all.get(39 - usize::try_from(key).ok()?).cloned()));
     let (_, rest) = Mirror::open(&path, "model", 16, 35).expect("read");
-    assert_eq!(rest.parts(), exact(&all, 35..40).parts());
+    assert_eq!(contents(&rest), contents(&exact(&all, 35..40)));
+}
+
+#[test]
+fn many_rows_are_several_segments_and_only_the_last_makes_them_complete() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("p.index");
+    let all = vectors(9_000, 8);
+    let index = append(&mut Mirror::create(&path, "model", 8), &exact(&all, 0..9_000), 9_000);
+    assert_eq!(contents(&index), contents(&exact(&all, 0..9_000)));
+    let whole = std::fs::read(&path).expect("readable");
+    let second = 54 + 44 + 4_096 * 20;
+    std::fs::write(&path, &whole[..second]).expect("writable");
+    let (mirror, _) = Mirror::open(&path, "model", 8, 0).expect("read");
+    assert_eq!((mirror.rows, mirror.last_row), (4_096, 0));
+}
+
+#[test]
+fn rows_in_the_file_and_in_memory_are_one_index() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let all = vectors(700, 24);
+    let mut mirror = Mirror::create(&folder.path().join("p.index"), "model", 24);
+    let mut index = Exact::new(24);
+    for start in (0..600).step_by(50) {
+        mirror.append(&exact(&all, start..start + 50), 1, &mut index).expect("written");
+    }
+    for key in 600..650 {
+        index.add(key as i64, &all[key]).expect("a vector");
+    }
+    mirror.append(&exact(&all, 650..700), 2, &mut index).expect("written");
+    assert_eq!(contents(&index), contents(&exact(&all, 0..700)));
+    let queries: Vec<&[f32]> = all.iter().step_by(9).map(Vec::as_slice).collect();
+    let whole = exact(&all, 0..700);
+    assert_eq!(index.candidates(&queries, 9, 0.2), whole.candidates(&queries, 9, 0.2));
+}
+
+#[test]
+fn a_file_that_is_cut_under_a_reader_gives_no_wrong_neighbour() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("p.index");
+    let all = vectors(300, 16);
+    let index = append(&mut Mirror::create(&path, "model", 16), &exact(&all, 0..300), 300);
+    std::fs::OpenOptions::new().write(true).open(&path).expect("open").set_len(3_000).expect("cut");
+    let found = index.candidates(&[&all[7]], 300, -2.0);
+    assert!(found[0].len() < 300);
+    assert!(found[0].iter().all(|near| {
+        let place = usize::try_from(near.key).expect("a key");
+        (near.cosine - dot(&all[7], &all[place])).abs() < CODE_ERROR
+    }));
 }
 
 #[test]
@@ -99,7 +159,7 @@ fn a_mirror_with_any_damage_is_not_used() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("p.index");
     let all = vectors(12, 16);
-    Mirror::create(&path, "model", 16).append(&exact(&all, 0..12), 12).expect("written");
+    append(&mut Mirror::create(&path, "model", 16), &exact(&all, 0..12), 12);
     assert!(Mirror::open(&path, "other", 16, 0).is_err());
     assert!(Mirror::open(&path, "model", 32, 0).is_err());
     let whole = std::fs::read(&path).expect("readable");
@@ -114,12 +174,33 @@ fn a_mirror_with_any_damage_is_not_used() {
 }
 
 #[test]
+fn a_large_project_is_served_by_a_graph_from_its_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let all = vectors(9_500, 8);
+    let open =
+        || ProjectIndex::open(folder.path(), "model", None, 8, |_, _| true).with_limit(9_000 * 8);
+    let mut index = open();
+    index.refresh(&exact(&all, 0..9_000), 9_000, true);
+    assert_eq!(index.neighbours().kind(), "exact");
+    index.refresh(&exact(&all, 9_000..9_400), 9_400, true);
+    assert_eq!(index.neighbours().kind(), "hnsw");
+    let mut again = open();
+    assert_eq!((again.neighbours().kind(), again.damage()), ("hnsw", None));
+    again.refresh(&exact(&all, 9_400..9_500), 9_500, true);
+    assert_eq!(again.neighbours().len(), 9_500);
+    for key in [3, 9_399, 9_499] {
+        let near = again.neighbours().candidates(&[&all[key]], 1, 0.9);
+        assert_eq!(near[0][0].key, key as i64);
+    }
+}
+
+#[test]
 fn a_graph_with_any_damage_is_not_loaded() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("p.hnsw");
     let all = vectors(300, 16);
     let mut index = Hnsw::new(16).expect("a graph");
-    index.extend(&exact(&all, 0..300));
+    *index.tail() = exact(&all, 0..300);
     index.absorb().expect("memory");
     index.save(&path, "model").expect("written");
     assert_eq!(Hnsw::load(&path, "model", 16).expect("read").covered(), 300);

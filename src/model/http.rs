@@ -39,19 +39,21 @@ impl Http {
         Ok(Self { local: built(builder().no_proxy().build())?, hosted: built(builder().build())? })
     }
 
-    /// Sends a model request and waits for the whole reply, at most the provider's limit.
+    /// Sends a model request and waits for the whole reply, at most `limit`. Replies are never
+    /// streamed, so this one limit bounds the whole request.
     pub fn send(
         &self,
         provider: &Provider,
         address: &str,
         body: Vec<u8>,
+        limit: Duration,
     ) -> Result<HttpReply, Failure> {
         let request = self
             .client(provider)
             .post(address)
             .header("content-type", "application/json")
             .body(body);
-        self.run(provider, request, provider.timeout)
+        self.run(provider, request, limit)
     }
 
     /// A small `POST` that asks about a server.
@@ -95,15 +97,7 @@ impl Http {
         let status = response.status().as_u16();
         let header = response.headers().get("retry-after");
         let retry_after = header.and_then(|value| value.to_str().ok()).map(str::to_string);
-        let mut body = Vec::new();
-        response.take(MAX_BODY).read_to_end(&mut body).map_err(|error| {
-            let late = error.kind() == std::io::ErrorKind::TimedOut || started.elapsed() >= limit;
-            if late {
-                Failure::TimedOut(started.elapsed())
-            } else {
-                Failure::Broken(error.to_string())
-            }
-        })?;
+        let body = read_body(response, started, limit)?;
         crate::fault::point("model answered");
         Ok(HttpReply {
             status,
@@ -111,6 +105,34 @@ impl Http {
             body,
             wall_ms: started.elapsed().as_secs_f64() * 1000.0,
         })
+    }
+}
+
+/// Reads a body to its end. The limit holds for the whole of it: a server that sends a byte now and
+/// then gets no more time than one that sends nothing.
+fn read_body(
+    response: reqwest::blocking::Response,
+    started: Instant,
+    limit: Duration,
+) -> Result<Vec<u8>, Failure> {
+    let mut body = Vec::new();
+    let mut part = [0_u8; 16 * 1024];
+    let mut source = response.take(MAX_BODY);
+    loop {
+        match source.read(&mut part) {
+            Ok(0) => return Ok(body),
+            Ok(read) => body.extend_from_slice(&part[..read]),
+            Err(error) if error.kind() == std::io::ErrorKind::TimedOut => {
+                return Err(Failure::TimedOut(started.elapsed()));
+            }
+            Err(_) if started.elapsed() >= limit => {
+                return Err(Failure::TimedOut(started.elapsed()));
+            }
+            Err(error) => return Err(Failure::Broken(error.to_string())),
+        }
+        if started.elapsed() >= limit {
+            return Err(Failure::TimedOut(started.elapsed()));
+        }
     }
 }
 

@@ -18,6 +18,8 @@ pub enum Purpose {
     Observe,
     /// The tiny call of `lifecycle doctor`.
     Canary,
+    /// A kept prompt asked again by `lifecycle prompt replay`.
+    Replay,
 }
 
 impl Purpose {
@@ -28,7 +30,19 @@ impl Purpose {
             Self::Substance => "substance",
             Self::Observe => "observe",
             Self::Canary => "canary",
+            Self::Replay => "replay",
         }
+    }
+
+    /// Whether an answer that nobody made use of serves a later run: where whoever asks notes that
+    /// it was used ([`Ledger::answered`]).
+    pub fn is_reusable(self) -> bool {
+        matches!(self, Self::Merge | Self::Substance)
+    }
+
+    /// Whether the request belongs to no tick.
+    pub fn is_by_hand(self) -> bool {
+        matches!(self, Self::Canary | Self::Replay)
     }
 }
 
@@ -93,6 +107,19 @@ pub struct OpenCall {
     pub bytes_sent: u64,
     /// Tokens of the prompt by our own count.
     pub counted_tokens: u64,
+    /// Names the question; empty where its answer serves nobody else.
+    pub digest: String,
+}
+
+/// An answer from before to the same question.
+#[derive(Clone, Debug)]
+pub struct KeptAnswer {
+    /// Its row.
+    pub call: i64,
+    /// The body of the reply.
+    pub reply: String,
+    /// How long it took (milliseconds).
+    pub wall_ms: f64,
 }
 
 /// How it ended.
@@ -116,8 +143,9 @@ pub struct CloseCall {
 
 /// Where the account is kept.
 pub trait Ledger {
-    /// Opens a row. The request is sent only once this has returned.
-    fn open(&mut self, call: &OpenCall) -> Result<i64>;
+    /// Opens a row; `None` where another live process has a request for the same cluster open. The
+    /// request is sent only once this has returned.
+    fn open(&mut self, call: &OpenCall) -> Result<Option<i64>>;
     /// Closes a row.
     fn close(&mut self, id: i64, call: &CloseCall) -> Result<()>;
     /// Requests to a provider since then (milliseconds UTC), and the time of the oldest of them.
@@ -126,6 +154,6 @@ pub trait Ledger {
     fn pause(&mut self, provider: &str) -> Result<Option<(i64, String)>>;
     /// Notes a pause.
     fn set_pause(&mut self, provider: &str, until: i64, reason: &str) -> Result<()>;
-    /// Whether another live process has a request for this cluster open.
-    fn is_leased(&mut self, cluster: &str) -> Result<bool>;
+    /// The answer to a question of this digest that no run has made use of yet.
+    fn answered(&mut self, digest: &str) -> Result<Option<KeptAnswer>>;
 }

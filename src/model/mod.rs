@@ -9,6 +9,7 @@
 mod chain;
 pub mod failure;
 pub mod http;
+pub mod identity;
 pub mod ledger;
 pub mod overflow;
 pub mod pause;
@@ -18,7 +19,7 @@ pub mod wire;
 
 pub use chain::{Answer, Ask, Chain, Missed, Outcome, Redact, World};
 pub use failure::Failure;
-pub use ledger::{CallOutcome, CloseCall, Ledger, OpenCall, Purpose};
+pub use ledger::{CallOutcome, CloseCall, KeptAnswer, Ledger, OpenCall, Purpose};
 
 /// The rules of a merge prompt: the one source for prompts and for `lifecycle model-file`.
 pub const MERGE_RULES: &str = include_str!("../../config/prompts/merge.md");

@@ -217,19 +217,37 @@ pub struct Provider {
 impl Provider {
     /// The provider called `name`, or what is wrong with its settings.
     pub fn resolve(name: &str, settings: &ConsolidateSettings) -> Result<Self> {
+        let provider = Self::without_key(name, settings)?;
+        let table = format!("consolidate.providers.{name}");
+        let key = match settings.providers.get(name) {
+            Some(own) => key(provider.kind, own, &table)?,
+            None => None,
+        };
+        Ok(Self { key, ..provider })
+    }
+
+    fn without_key(name: &str, settings: &ConsolidateSettings) -> Result<Self> {
         let own = settings.providers.get(name).ok_or_else(|| unknown(name, settings))?;
         let table = format!("consolidate.providers.{name}");
         let kind = kind(own, &table)?;
         let url = own.url.clone().or_else(|| kind.default_url().map(str::to_string));
-        let url = url.ok_or_else(|| Error::config(format!("{table}: `url` is missing")))?;
+        let url = url.ok_or_else(|| {
+            Error::config(format!("{table}: `url` is missing"))
+                .hint("the base address of the server, e.g. url = \"http://127.0.0.1:8080\"")
+        })?;
+        if reqwest::Url::parse(&url).ok().and_then(|url| url.host_str().map(drop)).is_none() {
+            return Err(Error::config(format!("{table}: `{url}` is no address"))
+                .hint("e.g. url = \"http://127.0.0.1:11435\""));
+        }
         let model = own.model.clone().unwrap_or_default();
         if model.is_empty() && kind != ProviderKind::LlamaServer {
-            return Err(Error::config(format!("{table}: `model` is missing")));
+            return Err(Error::config(format!("{table}: `model` is missing"))
+                .hint("the model as the server names it"));
         }
         let provider =
             Self::with(name, kind, url.trim_end_matches('/'), model, own, &settings.call)?;
         provider.check_address(settings, own)?;
-        Ok(Self { key: key(kind, own, &table)?, ..provider })
+        Ok(provider)
     }
 
     fn with(
@@ -308,6 +326,41 @@ impl Provider {
     }
 }
 
+/// Says at load what is wrong with the names of models and with the tables of providers, so that
+/// nobody learns of it in the middle of a tick. Keys are looked for once one is needed.
+pub fn check(settings: &ConsolidateSettings, names: &[&str]) -> Result<()> {
+    for (name, own) in &settings.providers {
+        let table = format!("consolidate.providers.{name}");
+        if matches!(name.as_str(), "extractive" | "none") {
+            return Err(Error::config(format!("{table}: this name stands for no model"))
+                .hint("give the provider another name"));
+        }
+        kind(own, &table)?;
+        check_words(own.rules_in.as_deref(), own.thinking.as_deref(), &table)?;
+    }
+    let call = &settings.call;
+    check_words(Some(&call.rules_in), Some(&call.thinking), "consolidate.call")?;
+    names
+        .iter()
+        .filter(|name| !matches!(**name, "extractive" | "none" | ""))
+        .try_for_each(|name| Provider::without_key(name, settings).map(drop))
+}
+
+fn check_words(rules_in: Option<&str>, thinking: Option<&str>, table: &str) -> Result<()> {
+    const THINKING: &[&str] = &["off", "false", "on", "true", "omit", "low", "medium", "high"];
+    if let Some(word) = rules_in {
+        parse_rules_in(word)
+            .map_err(|error| Error { message: format!("{table}: {}", error.message), ..error })?;
+    }
+    match thinking {
+        Some(word) if !THINKING.contains(&word) => {
+            Err(Error::config(format!("{table}: thinking is `{word}`"))
+                .hint("one of off, on, low, medium, high, omit"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn unknown(name: &str, settings: &ConsolidateSettings) -> Error {
     let known: Vec<&str> = settings.providers.keys().map(String::as_str).collect();
     Error::config(format!("consolidate.model names `{name}`, which is no provider")).hint(format!(
@@ -321,7 +374,8 @@ fn kind(own: &ProviderSettings, table: &str) -> Result<ProviderKind> {
     let word = own.kind.as_deref().unwrap_or("");
     ProviderKind::parse(word).ok_or_else(|| {
         let kinds: Vec<&str> = ProviderKind::ALL.iter().map(|kind| kind.as_str()).collect();
-        Error::config(format!("{table}: `kind` is `{word}`"))
+        let what = if word.is_empty() { "is missing".into() } else { format!("is `{word}`") };
+        Error::config(format!("{table}: `kind` {what}"))
             .hint(format!("one of {}", kinds.join(", ")))
     })
 }
@@ -385,88 +439,4 @@ pub fn is_loopback(url: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Layers;
-
-    fn settings(text: &str) -> ConsolidateSettings {
-        let mut layers = Layers::defaults();
-        layers.merge_text(text, crate::config::Origin::Flag).expect("known keys");
-        layers.settings().expect("valid").consolidate
-    }
-
-    fn resolve(table: &str) -> Result<Provider> {
-        Provider::resolve("m", &settings(&format!("[consolidate.providers.m]\n{table}")))
-    }
-
-    #[test]
-    fn a3_a5_local_kinds_need_no_key() {
-        for kind in ["ollama", "llama-server", "openai-compatible"] {
-            let table = format!("kind = \"{kind}\"\nurl = \"http://127.0.0.1:9\"\nmodel = \"x\"\n");
-            let provider = resolve(&table).expect("no key is needed");
-            assert_eq!((provider.key, provider.kind.as_str()), (None, kind));
-        }
-    }
-
-    #[test]
-    fn a5_a_hosted_kind_without_its_key_names_the_variable() {
-        let text = "[consolidate]\nlocal_only = false\n[consolidate.providers.m]\nkind = \"gemini\"\nmodel = \"g\"\nhosted = true\nkey_env = \"LIFECYCLE_TEST_NO_SUCH_KEY\"\n";
-        let error = Provider::resolve("m", &settings(text)).expect_err("no key");
-        assert!(error.message.contains("LIFECYCLE_TEST_NO_SUCH_KEY"), "{error}");
-    }
-
-    #[test]
-    fn f7_nothing_leaves_the_machine_unasked() {
-        for url in [
-            "http://192.168.0.2:8080",
-            "http://localhost.example.com",
-            "http://127.0.0.1.nip.io",
-            "http://0.0.0.0:1",
-        ] {
-            let table = format!(
-                "kind = \"openai-compatible\"\nurl = \"{url}\"\nmodel = \"x\"\nhosted = true\n"
-            );
-            let error = resolve(&table).expect_err("not loopback");
-            assert!(error.message.contains("local_only"), "{error}");
-        }
-        let open = "[consolidate]\nlocal_only = false\n[consolidate.providers.m]\nkind = \"openai-compatible\"\nurl = \"http://192.168.0.2\"\nmodel = \"x\"\n";
-        let error = Provider::resolve("m", &settings(open)).expect_err("no opt-in");
-        assert!(error.hint.is_some_and(|hint| hint.contains("hosted = true")));
-        assert!(is_loopback("http://127.8.9.1") && is_loopback("http://[::1]:80"));
-    }
-
-    #[test]
-    fn b1_the_default_timeout_is_two_minutes() {
-        let provider = resolve("kind = \"ollama\"\nmodel = \"x\"\n").expect("valid");
-        assert!(provider.timeout >= Duration::from_secs(120));
-        assert_eq!(provider.url, "http://127.0.0.1:11435");
-    }
-
-    #[test]
-    fn a6_every_limit_is_a_setting() {
-        let provider = resolve("kind = \"ollama\"\nmodel = \"x\"\ntimeout_seconds = 300\nretries = 5\nbackoff_seconds = 0.5\nmax_tokens = 10\ntemperature = 0.5\nmax_in_flight = 3\nmax_prompt_tokens = 99\ncontext_tokens = 2048\nkeep_alive = \"5m\"\n").expect("valid");
-        assert_eq!(provider.timeout, Duration::from_secs(300));
-        assert_eq!((provider.retries, provider.max_tokens, provider.max_in_flight), (5, 10, 3));
-        assert_eq!((provider.max_prompt_tokens, provider.context_tokens), (99, 2048));
-        assert_eq!((provider.keep_alive.as_str(), provider.temperature), ("5m", 0.5));
-        assert_eq!(provider.backoff, Duration::from_millis(500));
-    }
-
-    #[test]
-    fn f8_a_key_file_others_can_read_is_refused_and_no_key_is_shown() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("key");
-        std::fs::write(&path, "sekret\n").expect("written");
-        let table =
-            format!("kind = \"ollama\"\nmodel = \"x\"\nkey_file = \"{}\"\n", path.display());
-        let set_mode = |mode| {
-            let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
-            std::fs::set_permissions(&path, mode).expect("changed");
-        };
-        set_mode(0o644);
-        assert!(resolve(&table).is_err());
-        set_mode(0o600);
-        let provider = resolve(&table).expect("valid");
-        assert!(!format!("{provider:?}").contains("sekret"));
-    }
-}
+mod tests;

@@ -36,6 +36,8 @@ pub struct Server {
     pub slots: Option<u64>,
     /// Whether it counts the tokens of a chat, template included.
     pub counts: bool,
+    /// Whether the model is in memory, where the server loads one at need and tells.
+    pub loaded: Option<bool>,
 }
 
 /// Asks a server about itself.
@@ -55,11 +57,11 @@ pub fn learn(http: &Http, provider: &Provider) -> Result<Server, Failure> {
 
 fn known(context: Option<u64>, slots: Option<u64>, counts: bool) -> Server {
     let origin = if context.is_some() { Origin::Server } else { Origin::Assumed };
-    Server { context: context.unwrap_or(ASSUMED), origin, slots, counts }
+    Server { context: context.unwrap_or(ASSUMED), origin, slots, counts, loaded: None }
 }
 
 /// The JSON of a 200; `None` for any other reply, an error where there is no server.
-fn json(reply: Result<HttpReply, Failure>) -> Result<Option<Value>, Failure> {
+pub(super) fn json(reply: Result<HttpReply, Failure>) -> Result<Option<Value>, Failure> {
     match reply {
         Ok(reply)
             if reply.status == 503
@@ -116,10 +118,7 @@ fn gemini(http: &Http, provider: &Provider) -> Result<Server, Failure> {
 fn ollama(http: &Http, provider: &Provider) -> Result<Server, Failure> {
     let tags =
         json(http.get(provider, &format!("{}/api/tags", provider.url)))?.unwrap_or(Value::Null);
-    let own = tags["models"].as_array().into_iter().flatten().find(|model| {
-        let name = model["name"].as_str().unwrap_or("");
-        name == provider.model || name == format!("{}:latest", provider.model)
-    });
+    let own = own_model(&tags, provider);
     let trained = match own {
         Some(model) if model["details"].is_object() => {
             match number(model, &["/details/context_length"]) {
@@ -133,7 +132,17 @@ fn ollama(http: &Http, provider: &Provider) -> Result<Server, Failure> {
     if server.origin == Origin::Assumed && own.is_some_and(|model| model["details"].is_object()) {
         server.context = OLLAMA;
     }
+    let running = json(http.get(provider, &format!("{}/api/ps", provider.url)))?;
+    server.loaded = running.map(|list| own_model(&list, provider).is_some());
     Ok(server)
+}
+
+/// The configured model in a list of Ollama's.
+pub fn own_model<'a>(list: &'a Value, provider: &Provider) -> Option<&'a Value> {
+    list["models"].as_array()?.iter().find(|model| {
+        let name = model["name"].as_str().unwrap_or("");
+        name == provider.model || name == format!("{}:latest", provider.model)
+    })
 }
 
 /// `/api/show`: the system prompt and the trained context of a model.

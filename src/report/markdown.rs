@@ -1,6 +1,6 @@
 //! The report as Markdown, for an issue, a chat or a mail.
 
-use super::{Report, StepLine, level_word, one_line};
+use super::{Report, StepLine, escape_terminal, level_word, one_line};
 use lifecycle_phases::Phase;
 use std::fmt::Write;
 
@@ -30,7 +30,7 @@ pub fn render(report: &Report) -> String {
         }
         let _ = writeln!(out, "{fence}");
     }
-    out
+    escape_terminal(&out)
 }
 
 fn steps(report: &Report, phase: Phase, out: &mut String) {

@@ -29,7 +29,7 @@ use crate::config::Settings;
 use crate::error::Result;
 use crate::store;
 use crate::tick::{Context, Level, Mode, Note, Similarities};
-use lifecycle_phases::{EntryId, Phase, PlannedStep, Step};
+use lifecycle_phases::{EntryId, Phase, PlannedStep, Route, RouteOp, Step};
 use rusqlite::Connection;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -315,17 +315,27 @@ fn summary(connection: &Connection, step: &Step) -> Result<String> {
         Step::RejectCluster { members, outcome, reason, .. } => {
             format!("{} entries {outcome}: {reason}", members.len())
         }
-        Step::Route { route, .. } => format!(
-            "{} › {}: {}",
-            route.path,
-            route.section.last().map_or("(top)", String::as_str),
-            route.line
-        ),
+        Step::Route { route, .. } => route_summary(route),
         Step::Reprieve { entry, to, .. } => {
             format!("reprieve {to}: {}", text_of(connection, entry)?)
         }
         Step::Expire { entry, .. } => text_of(connection, entry)?,
     })
+}
+
+/// What happens to a line, so that a withdrawal does not read like a new line.
+fn route_summary(route: &Route) -> String {
+    let section = route.section.last().map_or("(top)", String::as_str);
+    let place = format!("{} › {section}", route.path);
+    let line = &route.line;
+    match &route.op {
+        RouteOp::Add => format!("{place}: {line}"),
+        RouteOp::Replace { old_line } => format!("{place}: {line} — instead of: {old_line}"),
+        RouteOp::Withdraw | RouteOp::Displace => format!("take out of {place}: {line}"),
+        RouteOp::AlreadyKnown { line_number } => {
+            format!("{}:{line_number} states it: {line}", route.path)
+        }
+    }
 }
 
 fn text_of(connection: &Connection, id: &EntryId) -> Result<String> {

@@ -113,7 +113,8 @@ pub fn broken(head: &str, under: &str, rest: &str) -> String {
     out
 }
 
-/// Splits where a line of `room` columns ends best: after the last space, else within the word.
+/// Splits where a line of `room` columns ends best: after the last space, else within the word, of a
+/// path after a slash.
 fn break_at(text: &str, room: usize) -> (&str, &str) {
     let (start, later) = split_at(text, room);
     if later.starts_with(' ') {
@@ -124,7 +125,11 @@ fn break_at(text: &str, room: usize) -> (&str, &str) {
         None if start.is_empty() => {
             text.split_at(text.graphemes(true).next().map_or(text.len(), str::len))
         }
-        None => (start, later),
+        // A long path breaks between its parts rather than within a name.
+        None => match start.rfind('/').map(|at| at + 1).filter(|at| *at > start.len() / 2) {
+            Some(at) => text.split_at(at),
+            None => (start, later),
+        },
     }
 }
 
@@ -191,6 +196,12 @@ mod tests {
         assert_eq!(lines.len(), 2);
         assert!(lines[1].starts_with("              word"), "{folded}");
         assert!(fold(&format!("  {}", "word ".repeat(20))).contains("\n  word"));
+    }
+
+    #[test]
+    fn a_path_breaks_between_its_parts() {
+        let folded = fold(&format!("removed   /{}/settings.json", "folder_name/".repeat(7)));
+        assert!(folded.lines().next().is_some_and(|line| line.ends_with('/')), "{folded}");
     }
 
     #[test]

@@ -29,11 +29,13 @@ pub fn check(connection: &Connection, requirement: &Requirement) -> Result<Optio
     })
 }
 
+/// Whether anything connects to the entry; a link between copies of fixed forms does not count.
 fn has_active_link(connection: &Connection, id: &EntryId) -> Result<bool> {
     let found: Option<i64> = connection
         .prepare_cached(
-            "SELECT 1 FROM link, entry e
-             WHERE e.id = ?1 AND (link.a = e.seq OR link.b = e.seq) AND link.active LIMIT 1",
+            "SELECT 1 FROM entry e JOIN link ON link.a = e.seq OR link.b = e.seq
+                 JOIN entry o ON o.seq = iif(link.a = e.seq, link.b, link.a)
+             WHERE e.id = ?1 AND link.active AND (e.form IS NULL OR o.form IS NULL) LIMIT 1",
         )?
         .query_row([id.as_str()], |row| row.get(0))
         .optional()?;
@@ -196,9 +198,11 @@ fn ends(tx: &Transaction<'_>, link: &Link) -> Result<(i64, i64)> {
 }
 
 fn merge(tx: &Transaction<'_>, step: &Step, now: i64, reason: &str) -> Result<()> {
-    let Step::Merge { cluster, proven, sources, replaces, descriptor, vector, .. } = step else {
+    let Step::Merge { cluster, proven, sources, replaces, descriptor, vector, calls, .. } = step
+    else {
         return Err(Error::refused("not a merge"));
     };
+    super::use_calls(tx, calls)?;
     let seq = insert(tx, proven, now, reason)?;
     insert_vector(tx, seq, descriptor, vector)?;
     tx.prepare_cached("DELETE FROM cluster WHERE key = ?1")?.execute([cluster])?;

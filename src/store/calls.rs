@@ -5,11 +5,11 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde::Serialize;
 
 /// A request about to be sent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct NewCall<'a> {
     /// The tick it belongs to.
     pub tick: Option<i64>,
-    /// `merge`, `substance`, `observe`, `canary`.
+    /// `merge`, `substance`, `observe`, `canary`, `replay`.
     pub purpose: &'a str,
     /// Name of the cluster.
     pub cluster: Option<&'a str>,
@@ -35,6 +35,8 @@ pub struct NewCall<'a> {
     pub bytes_sent: u64,
     /// Tokens of the prompt by our own count.
     pub counted_tokens: u64,
+    /// Names the question.
+    pub digest: &'a str,
 }
 
 /// How a request ended; what a server did not say is `None`.
@@ -56,15 +58,18 @@ pub struct ClosedCall<'a> {
     pub millis: [Option<f64>; 5],
     /// The reply as far as it is kept.
     pub reply: &'a str,
+    /// Whether that is all of it.
+    pub whole: bool,
 }
 
-/// Opens a row and returns its id.
-pub fn open_call(tx: &Transaction<'_>, call: &NewCall<'_>) -> Result<i64> {
+/// Opens a row and returns its id: `id` where the row is a copy of one in another store, else the
+/// next free one.
+pub fn open_call(tx: &Transaction<'_>, id: Option<i64>, call: &NewCall<'_>) -> Result<i64> {
     tx.prepare_cached(
         "INSERT INTO call (tick, purpose, cluster, attempt, provider, host, model, prompt_version,
              schema_mode, thinking_mode, temperature, pid, opened, outcome, bytes_sent,
-             counted_tokens)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 'open', ?14, ?15)",
+             counted_tokens, digest, id)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 'open', ?14, ?15, ?16, ?17)",
     )?
     .execute(params![
         call.tick,
@@ -82,6 +87,8 @@ pub fn open_call(tx: &Transaction<'_>, call: &NewCall<'_>) -> Result<i64> {
         call.opened,
         call.bytes_sent.cast_signed(),
         call.counted_tokens.cast_signed(),
+        call.digest,
+        id,
     ])?;
     Ok(tx.last_insert_rowid())
 }
@@ -93,7 +100,7 @@ pub fn close_call(tx: &Transaction<'_>, id: i64, call: &ClosedCall<'_>) -> Resul
         "UPDATE call SET closed = ?2, outcome = ?3, reason = ?4, http_status = ?5,
              response_model = ?6, prompt_tokens = ?7, cached_tokens = ?8, completion_tokens = ?9,
              reasoning_tokens = ?10, total_ms = ?11, load_ms = ?12, prompt_ms = ?13,
-             generation_ms = ?14, queue_ms = ?15, reply = ?16
+             generation_ms = ?14, queue_ms = ?15, reply = ?16, whole = ?17
          WHERE id = ?1",
     )?
     .execute(params![
@@ -113,8 +120,92 @@ pub fn close_call(tx: &Transaction<'_>, id: i64, call: &ClosedCall<'_>) -> Resul
         call.millis[3],
         call.millis[4],
         call.reply,
+        call.whole,
     ])?;
     Ok(())
+}
+
+/// Notes that a run made something of these answers, or refused them: they serve no other run.
+pub fn use_calls(tx: &Transaction<'_>, ids: &[i64]) -> Result<()> {
+    let mut statement = tx.prepare_cached("UPDATE call SET used = 1 WHERE id = ?1")?;
+    ids.iter().try_for_each(|id| statement.execute([id]).map(drop))?;
+    Ok(())
+}
+
+/// An answer that was paid for and not used.
+#[derive(Clone, Debug)]
+pub struct UnusedAnswer {
+    /// The row.
+    pub id: i64,
+    /// The body of the reply.
+    pub reply: String,
+    /// How long it took (milliseconds).
+    pub total_ms: f64,
+}
+
+/// The newest unused answer to the question of this digest, kept in full.
+pub fn unused_answer(connection: &Connection, digest: &str) -> Result<Option<UnusedAnswer>> {
+    Ok(connection
+        .prepare_cached(
+            "SELECT id, reply, coalesce(total_ms, 0) FROM call
+             WHERE digest = ?1 AND outcome = 'answered' AND whole AND NOT used
+             ORDER BY id DESC LIMIT 1",
+        )?
+        .query_row([digest], |row| {
+            Ok(UnusedAnswer { id: row.get(0)?, reply: row.get(1)?, total_ms: row.get(2)? })
+        })
+        .optional()?)
+}
+
+/// Keeps what a request asked about.
+pub fn keep_prompt(tx: &Transaction<'_>, call: i64, cluster: &str) -> Result<()> {
+    tx.prepare_cached("INSERT OR REPLACE INTO prompt (call, cluster) VALUES (?1, ?2)")?
+        .execute(params![call, cluster])?;
+    Ok(())
+}
+
+/// A kept reply with what was asked, where that was kept too.
+#[derive(Clone, Debug)]
+pub struct KeptReply {
+    /// The row.
+    pub call: i64,
+    /// The user's name for the provider.
+    pub provider: String,
+    /// The model as the reply names it.
+    pub model: String,
+    /// Name of the cluster.
+    pub cluster: String,
+    /// What reading it came to at the time; empty: it was taken.
+    pub reason: String,
+    /// The body of the reply.
+    pub reply: String,
+    /// The cluster as it was asked about: JSON.
+    pub asked: Option<String>,
+    /// Version of the prompt.
+    pub prompt_version: String,
+}
+
+/// The replies that were kept in full, oldest first; those about merges only.
+pub fn kept_replies(connection: &Connection) -> Result<Vec<KeptReply>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT call.id, provider, coalesce(response_model, model), coalesce(call.cluster, ''),
+             reason, reply, prompt.cluster, prompt_version
+         FROM call LEFT JOIN prompt ON prompt.call = call.id
+         WHERE outcome = 'answered' AND whole AND purpose IN ('merge', 'replay') ORDER BY call.id",
+    )?;
+    let rows = statement.query_map([], |row| {
+        Ok(KeptReply {
+            call: row.get(0)?,
+            provider: row.get(1)?,
+            model: row.get(2)?,
+            cluster: row.get(3)?,
+            reason: row.get(4)?,
+            reply: row.get(5)?,
+            asked: row.get(6)?,
+            prompt_version: row.get(7)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Notes what reading an answered reply came to (`empty_reply`, `wrong_shape`, a gate's name).

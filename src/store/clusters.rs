@@ -42,6 +42,16 @@ pub fn clusters(connection: &Connection) -> Result<Vec<ClusterRow>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// Keys of the entries whose clusters wait for another try.
+pub fn waiting_members(connection: &Connection) -> Result<Vec<i64>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT DISTINCT e.seq FROM cluster c, json_each(c.members) m JOIN entry e ON e.id = m.value
+         WHERE c.outcome NOT IN ('conflict', 'undone') ORDER BY e.seq",
+    )?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<ClusterRow> {
     let outcome: String = row.get(2)?;
     Ok(ClusterRow {

@@ -177,6 +177,53 @@ pub fn steps_of(connection: &Connection, tick: i64) -> Result<Vec<StepRecord>> {
     .collect()
 }
 
+/// Ends of the links that were made or taken back, and entries that came into or left the graph,
+/// in the newest tick that consolidated without a failure and in every one since; keys, ascending.
+/// What neighbours they have or had is theirs, too.
+pub fn touched(connection: &Connection) -> Result<Vec<i64>> {
+    let since: i64 = connection.query_row(
+        "SELECT ifnull(max(id), 0) FROM tick
+         WHERE status = 'done' AND trigger IN ('run', 'hook', 'schedule')
+             AND phases LIKE '%\"consolidate\"%'",
+        [],
+        |row| row.get(0),
+    )?;
+    let mut query = connection.prepare_cached(
+        "WITH changed (id) AS (
+             SELECT json_extract(data, '$.link.a') FROM step
+                 WHERE tick >= ?1 AND name IN ('link', 'unlink')
+             UNION SELECT json_extract(data, '$.link.b') FROM step
+                 WHERE tick >= ?1 AND name IN ('link', 'unlink')
+             UNION SELECT s.value ->> '$.entry' FROM step, json_each(data, '$.sources') s
+                 WHERE tick >= ?1 AND name = 'merge'
+             UNION SELECT s.value ->> '$.entry' FROM step, json_each(data, '$.merge.sources') s
+                 WHERE tick >= ?1 AND name = 'unmerge'
+             UNION SELECT entry FROM step
+                 WHERE tick >= ?1 AND entry IS NOT NULL AND name NOT IN ('embed', 'reprieve')
+         ), seeds (seq) AS (SELECT seq FROM entry JOIN changed USING (id))
+         SELECT seq FROM seeds
+         UNION SELECT b FROM link WHERE a IN (SELECT seq FROM seeds)
+         UNION SELECT a FROM link WHERE b IN (SELECT seq FROM seeds)
+         ORDER BY 1",
+    )?;
+    let rows = query.query_map([since], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// With which settings the clusters of the whole graph were last looked at.
+pub fn clustered_with(connection: &Connection) -> Result<Option<String>> {
+    let mut query =
+        connection.prepare_cached("SELECT value FROM meta WHERE key = 'clustered_with'")?;
+    Ok(query.query_row([], |row| row.get(0)).optional()?)
+}
+
+/// Notes that the clusters of the whole graph were looked at with these settings.
+pub fn set_clustered_with(tx: &Transaction<'_>, settings: &str) -> Result<()> {
+    tx.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('clustered_with', ?1)")?
+        .execute([settings])?;
+    Ok(())
+}
+
 const TICK_COLUMNS: &str = "id, started, finished, trigger, status, notes, undoes, plan";
 
 /// The tick with this number.

@@ -93,6 +93,18 @@ pub fn components(
     Ok((entries, links.into_values().collect()))
 }
 
+/// Keys of the buffered entries with an active link, ascending.
+pub fn linked_buffered(connection: &Connection, descriptor: &str) -> Result<Vec<i64>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT seq FROM entry WHERE state = 'buffered' AND (
+             EXISTS (SELECT 1 FROM link WHERE a = seq AND active AND descriptor = ?1)
+             OR EXISTS (SELECT 1 FROM link WHERE b = seq AND active AND descriptor = ?1))
+         ORDER BY seq",
+    )?;
+    let rows = statement.query_map([descriptor], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Number of entries that a proven entry was made from.
 pub fn source_count(connection: &Connection, proven: i64) -> Result<usize> {
     let mut query = connection

@@ -13,9 +13,11 @@ pub mod conversations;
 mod descriptors;
 mod documents;
 mod entries;
+mod forms;
 mod found;
 mod fts;
 mod journal;
+mod meta;
 mod migrate;
 pub mod repair;
 pub mod routes;
@@ -30,12 +32,13 @@ pub mod vectors;
 pub use apply::{apply, check};
 pub use briefing::{briefing_candidates, common_descriptor, word_counts};
 pub use calls::{
-    Balance, ClosedCall, NewCall, OpenRow, balance, close_call, judge_call, open_call, open_calls,
-    pause, sent_since, set_pause,
+    Balance, ClosedCall, KeptReply, NewCall, OpenRow, UnusedAnswer, balance, close_call,
+    judge_call, keep_prompt, kept_replies, open_call, open_calls, pause, sent_since, set_pause,
+    unused_answer, use_calls,
 };
 pub use clusters::{
     ClusterRow, QualityRow, all_titles, cluster, clusters, forget_cluster, insert_quality,
-    set_asked, titles,
+    set_asked, titles, waiting_members,
 };
 pub use descriptors::{
     PlacedVector, Unembedded, ahead_of, count_failure, descriptors, dimensions, lacking,
@@ -48,22 +51,25 @@ pub use documents::{
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
 };
+pub use forms::{copies, put_template, set_form, templates};
 pub use found::{
     Found, FoundChunk, coverage, for_each_vector, found, in_scope, sources, successor, vector_of,
     vector_stamp,
 };
 pub use fts::{Item, Scope, WordHit, index_words, rebuild_words, search_words};
 pub use journal::{
-    StepRecord, TickRecord, TickStatus, begin_tick, finish_tick, keep_nearest, latest_undoable,
-    nearest_of, record_step, running_ticks, set_step_status, steps_of, tick, ticks,
+    StepRecord, TickRecord, TickStatus, begin_tick, clustered_with, finish_tick, keep_nearest,
+    latest_undoable, nearest_of, record_step, running_ticks, set_clustered_with, set_step_status,
+    steps_of, tick, ticks, touched,
 };
+pub use meta::{count_up, meta, set_meta};
 pub use quality::{
     Generator, Latency, Quality, flat_prompts, generators, latency, quality, queue_wait,
 };
 pub use receipts::{holds, put_receipt};
 pub use terms::{Term, is_unspaced, query_terms, terms_of};
 
-pub use overview::{Overview, overview};
+pub use overview::{Consolidation, Overview, ProviderCalls, consolidation, overview};
 
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
@@ -183,8 +189,8 @@ impl Store {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&path, flags)?;
         connection.busy_timeout(Duration::from_millis(30))?;
-        let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        Ok((version == Schema::current().version()).then_some(connection))
+        let is_ours = migrate::version(&connection)? == Schema::current().version();
+        Ok(is_ours.then_some(connection))
     }
 
     /// Hash of what a plan is computed from: changes whenever an entry or a step is added.

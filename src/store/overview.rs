@@ -28,6 +28,19 @@ pub struct Overview {
     pub last_success: Option<TickRecord>,
     /// Model calls of the last seven days: provider, calls, prompt and completion tokens.
     pub calls: Vec<ProviderCalls>,
+    /// How consolidation fares.
+    pub consolidation: Consolidation,
+}
+
+/// How consolidation fares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Consolidation {
+    /// When it began to fail, with no success since (milliseconds UTC).
+    pub failing_since: Option<i64>,
+    /// Clusters that wait to become knowledge.
+    pub waiting: u64,
+    /// Runs that a busy machine postponed.
+    pub postponed: u64,
 }
 
 /// An entry that cannot be embedded.
@@ -67,6 +80,8 @@ pub struct ProviderCalls {
     pub calls_today: u64,
     /// Prompt and completion tokens together.
     pub tokens: u64,
+    /// Those of the last 24 hours.
+    pub tokens_today: u64,
 }
 
 /// Milliseconds of a day.
@@ -95,6 +110,7 @@ pub fn overview(connection: &Connection, now: i64) -> Result<Overview> {
         last_success: recent.iter().find(|tick| tick.status.as_str() == "done").cloned(),
         last_tick: recent.into_iter().next(),
         calls: calls(connection, now)?,
+        consolidation: consolidation(connection)?,
     })
 }
 
@@ -134,7 +150,8 @@ fn waiting(connection: &Connection) -> Result<Vec<WaitingClusters>> {
 fn calls(connection: &Connection, now: i64) -> Result<Vec<ProviderCalls>> {
     let mut statement = connection.prepare(
         "SELECT provider, count(*), sum(opened >= ?2),
-                sum(coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0))
+                sum(coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0)),
+                total((opened >= ?2) * (coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0)))
          FROM call WHERE opened >= ?1 GROUP BY provider ORDER BY provider",
     )?;
     let rows = statement.query_map([now - 7 * DAY, now - DAY], |row| {
@@ -143,7 +160,51 @@ fn calls(connection: &Connection, now: i64) -> Result<Vec<ProviderCalls>> {
             calls: row.get::<_, i64>(1)?.unsigned_abs(),
             calls_today: row.get::<_, i64>(2)?.unsigned_abs(),
             tokens: row.get::<_, i64>(3)?.unsigned_abs(),
+            tokens_today: whole(row.get(4)?),
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of tokens")]
+fn whole(sum: f64) -> u64 {
+    sum as u64
+}
+
+/// Since when consolidation fails, and what waits for it.
+pub fn consolidation(connection: &Connection) -> Result<Consolidation> {
+    let waiting: i64 = connection.query_row(
+        "SELECT count(*) FROM cluster WHERE outcome NOT IN ('declined', 'undone')",
+        [],
+        |row| row.get(0),
+    )?;
+    let postponed = super::meta(connection, "consolidate.postponed")?;
+    Ok(Consolidation {
+        failing_since: failing_since(connection)?,
+        waiting: waiting.unsigned_abs(),
+        postponed: postponed.and_then(|text| text.parse().ok()).unwrap_or(0),
+    })
+}
+
+/// Start of the oldest of the newest ticks that all failed to consolidate. Ticks that did not come
+/// to that phase say nothing.
+fn failing_since(connection: &Connection) -> Result<Option<i64>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT started, notes FROM tick WHERE phases LIKE '%\"consolidate\"%'
+         ORDER BY id DESC LIMIT 500",
+    )?;
+    let mut since = None;
+    for row in statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))? {
+        let (started, notes) = row?;
+        if !failed(&notes) {
+            break;
+        }
+        since = Some(started);
+    }
+    Ok(since)
+}
+
+fn failed(notes: &str) -> bool {
+    let notes: Vec<serde_json::Value> = serde_json::from_str(notes).unwrap_or_default();
+    notes.iter().any(|note| note["level"] == "failed" && note["phase"] == "consolidate")
 }

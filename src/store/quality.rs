@@ -45,6 +45,8 @@ pub struct Quality {
     pub identical: f64,
     /// With words of the instructions.
     pub leaked: f64,
+    /// Newest replies in a row that cannot be read, after ones that could.
+    pub unreadable_run: usize,
 }
 
 struct Row {
@@ -151,7 +153,16 @@ fn summary(model: String, day: String, rows: &[&Row]) -> Quality {
         kept_reason: mean(reasons),
         identical: identical(rows),
         leaked: refused(&["leaked_rules", "markup", "generic_title"]),
+        unreadable_run: unreadable_run(rows),
     }
+}
+
+/// How many of the newest replies in a row cannot be read; 0 where none ever could. The rows come
+/// newest first.
+fn unreadable_run(rows: &[&Row]) -> usize {
+    let is_unreadable =
+        |row: &&Row| row.refused.iter().any(|name| UNREADABLE.contains(&name.as_str()));
+    rows.iter().position(|row| !is_unreadable(row)).unwrap_or(0)
 }
 
 /// Share of replies whose text another cluster got as well.

@@ -77,6 +77,14 @@ pub fn written(connection: &Connection) -> Result<Vec<RouteRow>> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
+/// The files in which a line of an entry stands.
+pub fn written_of(connection: &Connection, entry: &EntryId) -> Result<Vec<String>> {
+    let sql = "SELECT path FROM route WHERE entry_id = ?1 AND status = 'written' ORDER BY path";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map([entry.as_str()], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 /// Every row of a file, whatever its status.
 pub fn of_path(connection: &Connection, path: &str) -> Result<Vec<RouteRow>> {
     let sql = format!("SELECT {ROUTE_COLUMNS} FROM route WHERE path = ?1 ORDER BY updated, entry");
@@ -107,15 +115,37 @@ pub fn successor(connection: &Connection, id: &EntryId) -> Result<Option<EntryId
         .optional()?)
 }
 
-/// In how many projects a proven or routed entry with the same text stands.
-pub fn projects_stating(connection: &Connection, content_hash: &str) -> Result<u64> {
-    let count: i64 = connection
-        .prepare_cached(
-            "SELECT count(DISTINCT project) FROM entry
-             WHERE content_hash = ?1 AND state IN ('proven', 'routed') AND project IS NOT NULL",
-        )?
-        .query_row([content_hash], |row| row.get(0))?;
-    Ok(count.unsigned_abs())
+/// Proven and routed entries of all projects with their vectors, to find rules that several state.
+pub fn stated(
+    connection: &Connection,
+    descriptor: &str,
+) -> Result<Vec<(StoredEntry, Option<Vec<f32>>)>> {
+    let columns = COLUMNS.split(',').map(|name| format!("entry.{}", name.trim()));
+    let sql = format!(
+        "SELECT {}, vector.data FROM entry
+         LEFT JOIN vector ON vector.entry = entry.seq AND vector.descriptor = ?1
+         WHERE entry.state IN ('proven', 'routed') AND entry.project IS NOT NULL
+           AND entry.kind <> 'sensitive' ORDER BY entry.seq",
+        columns.collect::<Vec<_>>().join(", ")
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let last = statement.column_count() - 1;
+    let rows = statement.query_map([descriptor], |row| {
+        let data: Option<Vec<u8>> = row.get(last)?;
+        Ok((from_row(row)?, data.map(|data| floats(&data))))
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Whether proven or routed entries belong to more than one project.
+pub fn several_projects(connection: &Connection) -> Result<bool> {
+    let count: i64 = connection.query_row(
+        "SELECT count(*) FROM (SELECT DISTINCT project FROM entry
+             WHERE state IN ('proven', 'routed') AND project IS NOT NULL LIMIT 2)",
+        [],
+        |row| row.get(0),
+    )?;
+    Ok(count > 1)
 }
 
 /// The effect of a performed route step on the store: the row, and the state of the entry.
@@ -132,21 +162,34 @@ pub fn settle(tx: &Transaction<'_>, route: &Route, now: i64, reason: &str) -> Re
             put(tx, route, "written", now)?;
         }
         RouteOp::Withdraw => return mark(tx, route, withdrawn_word(tx, route)?, now),
-    }
-    let stored = entry_by_id(tx, &route.entry)?;
-    match stored.map(|stored| stored.entry.state) {
-        Some(from @ State::Proven) => {
-            let step = Step::SetState { entry: route.entry.clone(), from, to: State::Routed };
-            apply(tx, &step, now, reason)
+        RouteOp::Displace => {
+            mark(tx, route, "withdrawn", now)?;
+            return turn(tx, route, State::Routed, State::Proven, now, reason);
         }
-        _ => Ok(()),
     }
+    turn(tx, route, State::Proven, State::Routed, now, reason)
+}
+
+/// Moves the entry of a route from one state to another, if it is in the first.
+fn turn(
+    tx: &Transaction<'_>,
+    route: &Route,
+    from: State,
+    to: State,
+    now: i64,
+    reason: &str,
+) -> Result<()> {
+    let stored = entry_by_id(tx, &route.entry)?;
+    if stored.is_none_or(|stored| stored.entry.state != from) {
+        return Ok(());
+    }
+    apply(tx, &Step::SetState { entry: route.entry.clone(), from, to }, now, reason)
 }
 
 /// Takes the effect of [`settle`] back; `from` is the state the entry had before the step.
 pub fn unsettle(tx: &Transaction<'_>, route: &Route, from: State, now: i64) -> Result<()> {
     match &route.op {
-        RouteOp::Withdraw => put(tx, route, "written", now)?,
+        RouteOp::Withdraw | RouteOp::Displace => put(tx, route, "written", now)?,
         RouteOp::Replace { old_line } => {
             drop_row(tx, route)?;
             tx.prepare_cached(
@@ -347,6 +390,37 @@ pub fn put_section_vectors(
         statement.execute(params![descriptor, hash, data, now])?;
     }
     Ok(())
+}
+
+/// How long a vector of a block is kept after it was last of use.
+const KEPT: i64 = 90 * 24 * 3_600_000;
+/// How old the note of the last use may get before it is renewed.
+const RENEWED: i64 = 7 * 24 * 3_600_000;
+
+/// Notes that the vectors of `hashes` were of use, and drops those that were not for a long time.
+/// A run that has nothing to note writes nothing.
+pub fn vectors_used(
+    store: &mut super::Store,
+    descriptor: &str,
+    hashes: &[String],
+    now: i64,
+) -> Result<()> {
+    let oldest: Option<i64> =
+        store.reader().query_row("SELECT min(used) FROM section_vector", [], |row| row.get(0))?;
+    if oldest.is_none_or(|oldest| oldest > now - RENEWED) {
+        return Ok(());
+    }
+    store.write(|tx| {
+        let mut renew = tx.prepare_cached(
+            "UPDATE section_vector SET used = ?3
+             WHERE descriptor = ?1 AND text_hash = ?2 AND used <= ?4",
+        )?;
+        for hash in hashes {
+            renew.execute(params![descriptor, hash, now, now - RENEWED])?;
+        }
+        tx.execute("DELETE FROM section_vector WHERE used < ?1", [now - KEPT])?;
+        Ok(())
+    })
 }
 
 /// The vector of an entry under a descriptor.

@@ -65,6 +65,12 @@ pub enum Denied {
     /// A folder has the file's name.
     #[error("is a folder")]
     Folder,
+    /// A pipe, a socket or a device has the file's name.
+    #[error("is not a regular file")]
+    NoFile,
+    /// Its assistant was told not to load it.
+    #[error("is hidden from Claude Code by claudeMdExcludes")]
+    Hidden,
 }
 
 /// The roots and the deny list.
@@ -91,8 +97,10 @@ impl Confinement {
     /// Why it may not.
     pub fn resolve(&self, path: &Path) -> Result<PathBuf, Denied> {
         let resolved = resolve(path)?;
-        if resolved.is_dir() {
-            return Err(Denied::Folder);
+        match resolved.metadata() {
+            Ok(meta) if meta.is_dir() => return Err(Denied::Folder),
+            Ok(meta) if !meta.is_file() => return Err(Denied::NoFile),
+            _ => {}
         }
         let Some(root) = self.roots.iter().find(|root| resolved.starts_with(root)) else {
             return Err(Denied::Outside(resolved.display().to_string()));

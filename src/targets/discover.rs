@@ -1,7 +1,7 @@
 //! The target files of a project, or of the user, that exist; and the one that may be made.
 
 use super::{Confinement, Denied, Format, Scope, TargetSpec, Targets};
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobMatcher, GlobSet};
 use ignore::WalkBuilder;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,14 +30,16 @@ pub struct Found {
 
 /// The targets of the project at `root`; with `None` the user's own, below `home`. Sorted by path;
 /// several names of one file count once, under the first.
+/// `hidden` are the files that Claude Code does not load.
 pub fn discover(
     targets: &Targets,
     root: Option<&Path>,
     home: &Path,
     confinement: &Confinement,
+    hidden: &GlobSet,
 ) -> Vec<Found> {
     let scope = root.map_or(Scope::User, |root| Scope::Project(root.display().to_string()));
-    let mut search = Search { scope, root, home, confinement, found: BTreeMap::new() };
+    let mut search = Search { scope, root, home, confinement, hidden, found: BTreeMap::new() };
     for spec in &targets.0 {
         search.literal_paths(spec);
     }
@@ -57,6 +59,7 @@ struct Search<'a> {
     root: Option<&'a Path>,
     home: &'a Path,
     confinement: &'a Confinement,
+    hidden: &'a GlobSet,
     found: BTreeMap<PathBuf, Found>,
 }
 
@@ -90,8 +93,12 @@ impl Search<'_> {
     fn add(&mut self, spec: &TargetSpec, path: PathBuf, exists: bool) {
         let Some(format) = spec.format.or_else(|| Format::of(&path)) else { return };
         let relative = self.root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(&path);
+        let hidden = spec.excludable && self.hidden.is_match(&path);
         let found = Found {
-            resolved: self.confinement.resolve(&path),
+            resolved: match hidden {
+                true => Err(Denied::Hidden),
+                false => self.confinement.resolve(&path),
+            },
             relative: relative.to_string_lossy().replace('\\', "/"),
             scope: self.scope.clone(),
             format,

@@ -28,6 +28,8 @@ pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
         Ok(meta) if meta.is_dir() => return Err(io::Error::other("is a folder")),
+        // Opening a pipe would wait for whoever writes into it.
+        Ok(meta) if !meta.is_file() => return Err(io::Error::other("is not a regular file")),
         Ok(meta) if meta.len() > MAX_BYTES => {
             return Err(io::Error::other(format!("is larger than {MAX_BYTES} bytes")));
         }
@@ -115,9 +117,12 @@ fn permissions(path: &Path) -> io::Result<Permissions> {
     }
 }
 
+/// A new file is no more open than its folder.
 #[cfg(unix)]
-fn new_file_permissions(_path: &Path) -> io::Result<Permissions> {
-    Ok(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+fn new_file_permissions(path: &Path) -> io::Result<Permissions> {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = std::fs::metadata(durable::parts(path)?.0)?.permissions().mode();
+    Ok(Permissions::from_mode(if folder & 0o077 == 0 { 0o600 } else { 0o644 }))
 }
 
 #[cfg(not(unix))]
@@ -142,6 +147,17 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"two");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_new_file_is_no_more_open_than_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        for (open, wanted) in [(0o700, 0o600), (0o755, 0o644)] {
+            std::fs::set_permissions(folder.path(), Permissions::from_mode(open)).unwrap();
+            let path = folder.path().canonicalize().unwrap().join(format!("{open}"));
+            write(&path, None, b"x").unwrap();
+            assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, wanted);
+        }
     }
 
     #[test]

@@ -1,15 +1,20 @@
-//! JSON: a list that the file already has, with its own indentation. A key that is not there is
-//! not added: JSON has no comment to mark it as ours by.
+//! JSON: a list of text, with the file's own indentation. A key that is not there yet is the
+//! business of `json_key`.
 
-use super::list::{Element, List, Place, quoted, refuse, skip_quoted, split_items};
-use super::{Change, LineOp, TargetError};
+use super::list::{Element, List, Place, quoted, refuse, split_items};
+use super::{Change, LineOp, TargetError, json_key};
 use serde_json::Value;
-use std::ops::Range;
 
 /// The list under `key`.
 pub fn locate(text: &str, key: &[String]) -> Result<Place, TargetError> {
     parse(text)?;
-    let Some(span) = walk(text, key)? else { return Ok(Place::Absent) };
+    let (span, depth) = json_key::walk(text, key)?;
+    if depth < key.len() {
+        return match text[span].starts_with('{') {
+            true => Ok(Place::Absent),
+            false => refuse(&key[..depth], "is not an object"),
+        };
+    }
     if !text[span.clone()].starts_with('[') {
         return refuse(key, "is not a list");
     }
@@ -22,19 +27,49 @@ pub fn locate(text: &str, key: &[String]) -> Result<Place, TargetError> {
 
 /// `text` after one operation.
 pub fn edit(text: &str, op: &LineOp) -> Result<String, TargetError> {
-    let Place::List(list) = locate(text, &op.section)? else {
-        return match op.change {
-            Change::Withdraw => Ok(text.to_string()),
-            _ => refuse(&op.section, "is not in the file; add it with an empty list"),
-        };
+    let result = match (locate(text, &op.section)?, &op.change) {
+        (Place::List(list), _) => {
+            let result = apply(text, &list, op)?;
+            match list.items.is_empty() {
+                true => result,
+                false => json_key::without_empty(&result, &op.section)?,
+            }
+        }
+        (Place::Absent, Change::Add) => json_key::add(text, &op.section, &op.line)?,
+        (Place::Absent, Change::Withdraw) => return Ok(text.to_string()),
+        (Place::Absent, Change::Replace { old }) => {
+            return Err(TargetError::LineGone(old.clone()));
+        }
     };
-    let result = apply(text, &list, op)?;
-    let mut wanted = parse(text)?;
-    change_value(&mut wanted, op);
-    if parse(&result)? == wanted {
-        Ok(result)
-    } else {
-        Err(TargetError::Unsafe("the list would not read as wanted"))
+    let (before, after) = (parse(text)?, parse(&result)?);
+    let mut wanted = items(&before, &op.section);
+    change_items(&mut wanted, op);
+    let same = items(&after, &op.section) == wanted
+        && others(before, &op.section) == others(after, &op.section);
+    if same { Ok(result) } else { Err(TargetError::Unsafe("the list would not read as wanted")) }
+}
+
+/// The list under `key`; empty where there is none.
+pub fn items(root: &Value, key: &[String]) -> Vec<Value> {
+    let found = key.iter().try_fold(root, |value, part| value.get(part));
+    found.and_then(Value::as_array).cloned().unwrap_or_default()
+}
+
+/// The value without the key and without objects that only lead to it.
+pub fn others(mut value: Value, key: &[String]) -> Value {
+    prune(&mut value, key);
+    value
+}
+
+fn prune(value: &mut Value, key: &[String]) {
+    let (Some((first, rest)), Value::Object(map)) = (key.split_first(), value) else { return };
+    if rest.is_empty() {
+        map.remove(first);
+    } else if let Some(inner) = map.get_mut(first) {
+        prune(inner, rest);
+        if inner.as_object().is_some_and(serde_json::Map::is_empty) {
+            map.remove(first);
+        }
     }
 }
 
@@ -53,17 +88,6 @@ pub fn apply(text: &str, list: &List, op: &LineOp) -> Result<String, TargetError
         }
         Change::Withdraw => standing.map_or_else(|| text.to_string(), |n| list.remove(text, n)),
     })
-}
-
-/// The operation on the value, to compare with.
-pub fn change_value(root: &mut Value, op: &LineOp) {
-    let pointer: String = op
-        .section
-        .iter()
-        .map(|part| format!("/{}", part.replace('~', "~0").replace('/', "~1")))
-        .collect();
-    let Some(Value::Array(items)) = root.pointer_mut(&pointer) else { return };
-    change_items(items, op);
 }
 
 /// The operation on the items.
@@ -93,30 +117,4 @@ fn parse(text: &str) -> Result<Value, TargetError> {
     serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
         TargetError::Unparseable { line: error.line(), message: error.to_string() }
     })
-}
-
-/// The value under `key`. The text is known to be valid JSON.
-fn walk(text: &str, key: &[String]) -> Result<Option<Range<usize>>, TargetError> {
-    let start = text.len() - text.trim_start_matches('\u{feff}').trim_start().len();
-    let mut span = start..text.trim_end().len();
-    for (depth, part) in key.iter().enumerate() {
-        if !text[span.clone()].starts_with('{') {
-            return refuse(&key[..depth], "is not an object");
-        }
-        let members = split_items(text, span.start + 1..span.end - 1);
-        let mut hits = members.into_iter().filter_map(|member| value_of(text, member, part));
-        match (hits.next(), hits.next()) {
-            (Some(found), None) => span = found,
-            (None, _) => return Ok(None),
-            (Some(_), Some(_)) => return refuse(&key[..=depth], "stands there twice"),
-        }
-    }
-    Ok(Some(span))
-}
-
-fn value_of(text: &str, member: Range<usize>, name: &str) -> Option<Range<usize>> {
-    let end = skip_quoted(text.as_bytes(), member.start, b'"');
-    let key: String = serde_json::from_str(&text[member.start..end]).ok()?;
-    let rest = text[end..member.end].trim_start().strip_prefix(':')?.trim_start();
-    (key == name).then(|| member.end - rest.len()..member.end)
 }

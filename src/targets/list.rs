@@ -230,7 +230,7 @@ fn rest_of_line(text: &str, from: usize, until: usize) -> Option<usize> {
 }
 
 /// The blanks at the start of the line that holds byte `at`.
-fn indent_of(text: &str, at: usize) -> &str {
+pub fn indent_of(text: &str, at: usize) -> &str {
     let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let line = &text[start..];
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]

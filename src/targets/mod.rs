@@ -9,17 +9,20 @@
 //! | Markdown | one block per section, at the end of the section's body | block markers              |
 //! | TOML     | an array under a key                                    | by their text              |
 //! | YAML     | a sequence under a key                                  | by their text              |
-//! | JSON     | an array under a key that exists                        | by their text              |
+//! | JSON     | an array under a key                                    | by their text              |
 //!
 //! A key that a TOML or YAML file does not have yet is added between two comment markers, so that
-//! the last withdrawn line takes the key with it. Only `door` writes, and `confine` says what it
+//! the last withdrawn line takes the key with it; in JSON and in TOML's inline tables, which have
+//! no comments, the blanks around the colon or equals sign tell a key of ours. Only `door` writes, and `confine` says what it
 //! may write to.
 
 mod confine;
 mod discover;
 pub mod door;
+mod excludes;
 mod front;
 mod json;
+mod json_key;
 mod line;
 mod list;
 mod markdown;
@@ -31,9 +34,10 @@ mod yaml;
 
 pub use confine::{Confinement, Denied};
 pub use discover::{Found, discover, expand};
+pub use excludes::excludes;
 pub use front::{FrontMatter, front_matter};
 pub use line::{item_line, value_line};
-pub use spec::{Scope, TargetSpec, Targets};
+pub use spec::{Moved, Scope, TargetSpec, Targets};
 
 use std::ops::Range;
 

@@ -66,6 +66,28 @@ fn yaml_and_json_keep_their_looks() {
 }
 
 #[test]
+fn a_key_that_is_missing_is_made_and_goes_with_its_last_line() {
+    let json = "{\n  \"a\": 1\n}\n";
+    let toml = "d = { e = 1 }\nf = {}\n";
+    for (format, base, key, wanted) in [
+        (Format::Json, json, "rules", "{\n  \"a\": 1,\n  \"rules\" :  [\n    \"x\"\n  ]\n}\n"),
+        (Format::Json, "{}", "rules", "{\"rules\" :  [\"x\"]}"),
+        (Format::Toml, toml, "d.rules", "d = { e = 1, rules  =  [\"x\"] }\nf = {}\n"),
+        (Format::Toml, toml, "f.rules", "d = { e = 1 }\nf = { rules  =  [\"x\"]}\n"),
+    ] {
+        let path: Vec<&str> = key.split('.').collect();
+        let after = text(format, base, &[add(&path, "x")]);
+        assert_eq!(after, wanted);
+        let grown = text(format, &after, &[add(&path, "y")]);
+        let both = ["x", "y"].map(|line| LineOp { change: Change::Withdraw, ..add(&path, line) });
+        assert_eq!(text(format, &grown, &both), base);
+    }
+    let own = "{\"rules\": [\"x\"]}";
+    let out = LineOp { change: Change::Withdraw, ..add(&["rules"], "x") };
+    assert_eq!(text(Format::Json, own, &[out]), "{\"rules\": []}");
+}
+
+#[test]
 fn what_does_not_parse_is_refused() {
     for (format, base) in [
         (Format::Toml, "model = \"gpt-5\"\n[features\nweb_search = true\n"),
@@ -155,6 +177,21 @@ fn markdown() -> impl Strategy<Value = String> {
     )
 }
 
+/// Lines before, the list, lines after; with either line end, and with or without a final one.
+fn document(
+    head: impl Strategy<Value = Vec<&'static str>>,
+    list: impl Strategy<Value = &'static str>,
+    tail: impl Strategy<Value = Vec<&'static str>>,
+) -> impl Strategy<Value = String> {
+    (head, list, tail, any::<bool>(), any::<bool>()).prop_map(|(head, list, tail, crlf, end)| {
+        let mut text = [head, vec![list], tail].concat().join("\n");
+        if end {
+            text.push('\n')
+        }
+        if crlf { text.replace('\n', "\r\n") } else { text }
+    })
+}
+
 fn toml() -> impl Strategy<Value = String> {
     let head = proptest::sample::subsequence(
         vec![
@@ -164,9 +201,10 @@ fn toml() -> impl Strategy<Value = String> {
             "b.c = 'x'",
             "m = \"\"\"\n[not.a.header]\n\"\"\"",
             "d = { e = [1, 2] }",
+            "f = {}",
             "t = 2026-01-01",
         ],
-        0..7,
+        0..8,
     );
     let list = prop_oneof![
         Just(""),
@@ -193,16 +231,7 @@ fn toml() -> impl Strategy<Value = String> {
         ],
         0..9,
     );
-    (head, list, tail, any::<bool>(), any::<bool>()).prop_map(|(head, list, tail, crlf, end)| {
-        let mut all = head;
-        all.push(list);
-        all.extend(tail);
-        let mut text = all.join("\n");
-        if end {
-            text.push('\n')
-        }
-        if crlf { text.replace('\n', "\r\n") } else { text }
-    })
+    document(head, list, tail)
 }
 
 fn yaml() -> impl Strategy<Value = String> {
@@ -234,16 +263,7 @@ fn yaml() -> impl Strategy<Value = String> {
         vec!["", "# about", "z: 1", "list:\n  - q", "deep:\n  er:\n    x: 1", "# end"],
         0..6,
     );
-    (head, list, tail, any::<bool>(), any::<bool>()).prop_map(|(head, list, tail, crlf, end)| {
-        let mut all = head;
-        all.push(list);
-        all.extend(tail);
-        let mut text = all.join("\n");
-        if end {
-            text.push('\n')
-        }
-        if crlf { text.replace('\n', "\r\n") } else { text }
-    })
+    document(head, list, tail)
 }
 
 fn json() -> impl Strategy<Value = String> {
@@ -258,11 +278,23 @@ fn json() -> impl Strategy<Value = String> {
     ];
     (list, any::<bool>(), any::<bool>()).prop_map(|(list, crlf, end)| {
         let text = format!(
-            "{{\n  \"a, b\": \"]\\\"[\",\n  \"notes\": {list},\n  \"z\": {{\"notes\": 1}}\n}}{}",
+            "{{\n  \"a, b\": \"]\\\"[\",\n  \"notes\": {list},\n  \"z\": {{\"notes\": 1}},\n  \"e\": {{}}\n}}{}",
             if end { "\n" } else { "" }
         );
         if crlf { text.replace('\n', "\r\n") } else { text }
     })
+}
+
+fn short_json() -> impl Strategy<Value = &'static str> {
+    prop_oneof![
+        Just("{}"),
+        Just("{ }\n"),
+        Just("{\n}\n"),
+        Just("{\"a\":1}"),
+        Just("{ \"a\": [1, 2] }"),
+        Just("\u{feff}{\r\n\t\"a\": {}\r\n}\r\n"),
+        Just("[]"),
+    ]
 }
 
 /// Performs `acts`; after each the file without our lines must be the original, byte for byte.
@@ -351,8 +383,9 @@ proptest! {
     }
 
     #[test]
-    fn toml_outside_our_lines_stays(base in toml(), deep in 0..4usize, acts in acts()) {
-        let keys = [key(&["notes"]), key(&["t", "notes"]), key(&["new", "deep", "er"]), key(&["t", "u", "notes"])];
+    fn toml_outside_our_lines_stays(base in toml(), deep in 0..7usize, acts in acts()) {
+        let keys = [key(&["notes"]), key(&["t", "notes"]), key(&["new", "deep", "er"]), key(&["t", "u", "notes"]),
+            key(&["d", "notes"]), key(&["f", "new", "notes"]), key(&["d", "e"])];
         run(Format::Toml, &base, &keys[deep], &acts)?;
     }
 
@@ -363,7 +396,14 @@ proptest! {
     }
 
     #[test]
-    fn json_outside_our_lines_stays(base in json(), acts in acts()) {
-        run(Format::Json, &base, &key(&["notes"]), &acts)?;
+    fn json_outside_our_lines_stays(base in json(), deep in 0..5usize, acts in acts()) {
+        let keys = [key(&["notes"]), key(&["z", "notes"]), key(&["z", "new"]), key(&["new", "deep", "er"]), key(&["e", "new"])];
+        run(Format::Json, &base, &keys[deep], &acts)?;
+    }
+
+    #[test]
+    fn short_json_outside_our_lines_stays(base in short_json(), deep in 0..2usize, acts in acts()) {
+        let keys = [key(&["notes"]), key(&["new", "deep"])];
+        run(Format::Json, base, &keys[deep], &acts)?;
     }
 }

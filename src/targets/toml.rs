@@ -4,7 +4,8 @@
 use super::list::{Element, List, Place, add_lines, added_by_us, end_of_line, quoted, refuse};
 use super::{Change, LineOp, TargetError, json, line_number};
 use serde_json::Value as Json;
-use toml_edit::{Document, Item, Table, TableLike, Value};
+use std::ops::Range;
+use toml_edit::{Document, InlineTable, Item, Table, TableLike, Value};
 
 /// The array under `key`, in whatever spelling: plain key, dotted key, table or inline table.
 pub fn locate(text: &str, key: &[String]) -> Result<Place, TargetError> {
@@ -61,6 +62,9 @@ fn without_empty_key(text: &str, key: &[String]) -> Result<String, TargetError> 
     if !list.items.is_empty() {
         return Ok(text.to_string());
     }
+    if let Some(range) = inline_of_ours(text, &list, key) {
+        return Ok(format!("{}{}", &text[..range.start], &text[range.end..]));
+    }
     let start = text[..list.inner.start].rfind('\n').map_or(0, |newline| newline + 1);
     let lines = start..end_of_line(text, list.inner.end);
     Ok(match added_by_us(text, lines) {
@@ -83,6 +87,9 @@ fn add_key(text: &str, key: &[String], line: &str) -> Result<String, TargetError
                     (used, header) = (depth + 1, inner.span());
                 }
             }
+            Some(Item::Value(Value::InlineTable(inner))) => {
+                return add_inline(text, inner, key, depth + 1, line);
+            }
             Some(_) => return refuse(&key[..=depth], "is not a table that can take a key"),
             None => break,
         }
@@ -93,10 +100,8 @@ fn add_key(text: &str, key: &[String], line: &str) -> Result<String, TargetError
     let last = owner.and_then(last_own_value).into_iter().chain(header.map(|span| span.end)).max();
     let at = end_of_line(text, last.unwrap_or_else(|| top(text)));
     let at = if last.is_none() { top(text) } else { at };
-    let name =
-        key[used..].iter().map(|part| toml_edit::Key::new(part).to_string()).collect::<Vec<_>>();
     let lines =
-        [format!("{} = [", name.join(".")), format!("  {},", quoted(line)), "]".to_string()];
+        [format!("{} = [", name(&key[used..])), format!("  {},", quoted(line)), "]".to_string()];
     Ok(add_lines(text, at, "", &lines))
 }
 
@@ -122,29 +127,56 @@ fn json(text: &str) -> Result<Json, TargetError> {
 }
 
 fn items(text: &str, key: &[String]) -> Result<Vec<Json>, TargetError> {
-    let pointer =
-        key.iter().try_fold(json(text)?, |mut value, part| value.get_mut(part).map(Json::take));
-    Ok(match pointer {
-        Some(Json::Array(items)) => items,
-        _ => Vec::new(),
-    })
+    Ok(json::items(&json(text)?, key))
 }
 
-/// The document without the key and without tables that only lead to it.
 fn others(text: &str, key: &[String]) -> Result<Json, TargetError> {
-    let mut value = json(text)?;
-    prune(&mut value, key);
-    Ok(value)
+    Ok(json::others(json(text)?, key))
 }
 
-fn prune(value: &mut Json, key: &[String]) {
-    let (Some((first, rest)), Json::Object(map)) = (key.split_first(), value) else { return };
-    if rest.is_empty() {
-        map.remove(first);
-    } else if let Some(inner) = map.get_mut(first) {
-        prune(inner, rest);
-        if inner.as_object().is_some_and(serde_json::Map::is_empty) {
-            map.remove(first);
+/// Between the name and the list of a key of ours in an inline table.
+const MARK: &str = "  =  ";
+
+/// Puts the key behind the last one of an inline table, in the deepest inline table of its path.
+fn add_inline(
+    text: &str,
+    mut table: &InlineTable,
+    key: &[String],
+    mut used: usize,
+    line: &str,
+) -> Result<String, TargetError> {
+    while used + 1 < key.len() {
+        match table.get(&key[used]) {
+            Some(Value::InlineTable(inner)) => (table, used) = (inner, used + 1),
+            Some(_) => return refuse(&key[..=used], "is not a table that can take a key"),
+            None => break,
         }
     }
+    let Some(span) = table.span() else { return refuse(&key[..used], "has no place") };
+    let member = format!("{}{MARK}[{}]", name(&key[used..]), quoted(line));
+    let last = table.iter().filter_map(|(_, value)| value.span()).map(|span| span.end).max();
+    let (at, new) = match last {
+        Some(end) => (end, format!(", {member}")),
+        None => (span.start + 1, format!(" {member}")),
+    };
+    if last.is_some_and(|end| !text[end..span.end - 1].trim().is_empty()) {
+        return refuse(&key[..used], "is written in a way that takes no key");
+    }
+    Ok(format!("{}{new}{}", &text[..at], &text[at..]))
+}
+
+/// A key of ours in an inline table, with what was put before it.
+fn inline_of_ours(text: &str, list: &List, key: &[String]) -> Option<Range<usize>> {
+    let before = text[..list.inner.start - 1].strip_suffix(MARK)?;
+    let parts = (1..=key.len()).rev().find_map(|n| {
+        let rest = before.strip_suffix(name(&key[key.len() - n..]).as_str())?;
+        rest.strip_suffix(", ").or_else(|| rest.strip_suffix(' ').filter(|r| r.ends_with('{')))
+    })?;
+    Some(parts.len()..list.inner.end + 1)
+}
+
+fn name(parts: &[String]) -> String {
+    let parts: Vec<String> =
+        parts.iter().map(|part| toml_edit::Key::new(part).to_string()).collect();
+    parts.join(".")
 }

@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::progress::Progress;
 use crate::store::{self, Store, TickStatus, conversations};
 use lifecycle_phases::buffer::{self, Arrival, Outcome};
+use lifecycle_phases::own::without_own;
 use lifecycle_phases::{Actor, Channel, EntryId, Phase, PlannedReceipt, Receipt, recall};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -81,9 +82,24 @@ pub fn admit(
     })
 }
 
-fn decide(connection: &rusqlite::Connection, arrivals: &[Arrival]) -> Result<Outcome> {
+/// Decides on arrivals without the lines that hold one of `wordings`.
+fn decide(
+    connection: &rusqlite::Connection,
+    arrivals: &[Arrival],
+    wordings: &[String],
+) -> Result<Outcome> {
+    let arrivals = &without_wordings(arrivals, wordings);
     let known = conversations::known(connection, &buffer::ask(arrivals))?;
     Ok(buffer::decide(arrivals, &known))
+}
+
+/// The arrivals without what older versions of the engine said about themselves.
+pub fn without_wordings(arrivals: &[Arrival], wordings: &[String]) -> Vec<Arrival> {
+    let cut = |arrival: &Arrival| Arrival {
+        text: without_own(&arrival.text, wordings),
+        ..arrival.clone()
+    };
+    arrivals.iter().map(cut).collect()
 }
 
 fn set_aside(ctx: &mut Context<'_>, inbox: &Inbox) -> Result<()> {
@@ -112,7 +128,7 @@ fn take_notes(ctx: &mut Context<'_>, waiting: &[Waiting]) -> Result<()> {
         return Ok(());
     }
     let before = ctx.performed.len();
-    let outcome = decide(ctx.store.reader(), &arrivals)?;
+    let outcome = decide(ctx.store.reader(), &arrivals, &ctx.settings.capture.own_wordings)?;
     perform(ctx, outcome, Vec::new())?;
     forget(ctx, &notes.iter().map(|(file, _)| (*file).clone()).collect::<Vec<_>>(), before)
 }

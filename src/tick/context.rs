@@ -74,6 +74,9 @@ pub struct Context<'a> {
     pub rewritten: usize,
     /// Number of the tick, once a first step or model call made it necessary.
     pub tick: Option<i64>,
+    /// The user's own store in a dry run, once a model is asked: a request costs quota whoever
+    /// makes it, so its row is written there.
+    account: Option<Store>,
 }
 
 impl<'a> Context<'a> {
@@ -110,6 +113,7 @@ impl<'a> Context<'a> {
             unbraked: true,
             rewritten: 0,
             tick: None,
+            account: None,
         }
     }
 
@@ -130,6 +134,18 @@ impl<'a> Context<'a> {
             self.doors.clone(),
         )?;
         Ok(Arc::clone(self.embedder.get_or_init(|| embedder)))
+    }
+
+    /// The store that keeps the account of model requests; the user's own also in a dry run. `None`
+    /// where a dry run has no store yet; with `make` it is made.
+    pub fn account(&mut self, make: bool) -> Result<Option<&mut Store>> {
+        if self.mode == Mode::Live {
+            return Ok(Some(&mut self.store));
+        }
+        if self.account.is_none() && (make || self.paths.database().exists()) {
+            self.account = Some(Store::open(self.paths, self.settings)?);
+        }
+        Ok(self.account.as_mut())
     }
 
     /// Adds a note.

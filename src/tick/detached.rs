@@ -11,7 +11,7 @@ use crate::capture::INTERNAL;
 use crate::error::{Error, Result};
 use crate::paths::{Paths, create_private};
 use crate::schedule::find_program;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
@@ -72,7 +72,7 @@ fn spawn(program: &Path) -> Option<()> {
 fn locked(paths: &Paths, name: &str) -> Result<Option<File>> {
     create_private(&paths.data)?;
     let path = paths.data.join(name);
-    let file = OpenOptions::new()
+    let file = crate::durable::private()
         .create(true)
         .truncate(false)
         .write(true)

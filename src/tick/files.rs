@@ -31,9 +31,10 @@ pub fn format_of(ctx: &Context<'_>, path: &Path) -> Format {
     named.or_else(|| Format::of(path)).unwrap_or(Format::Markdown)
 }
 
-/// The steps of one file.
+/// The steps of one write: of one file, and planned on the same content of it.
 struct Group {
     path: PathBuf,
+    planned_on: Option<Requirement>,
     steps: Vec<PlannedStep>,
 }
 
@@ -61,7 +62,9 @@ fn at_the_door(ctx: &mut Context<'_>, steps: Vec<PlannedStep>) -> Result<Vec<Pla
         let Step::Route { route, .. } = &mut step.step else { continue };
         let clean = match &route.op {
             RouteOp::Add | RouteOp::Replace { .. } => ctx.doors.pass(Door::File, &route.line),
-            RouteOp::Withdraw | RouteOp::AlreadyKnown { .. } => route.line.clone(),
+            RouteOp::Withdraw | RouteOp::Displace | RouteOp::AlreadyKnown { .. } => {
+                route.line.clone()
+            }
         };
         if clean == route.line {
             passed.push(step);
@@ -81,9 +84,13 @@ fn group(steps: Vec<PlannedStep>) -> Vec<Group> {
     for step in steps {
         let Step::Route { route, .. } = &step.step else { continue };
         let path = PathBuf::from(&route.path);
-        match groups.iter_mut().find(|group| group.path == path) {
+        let on_content =
+            |requirement: &&Requirement| matches!(requirement, Requirement::File { .. });
+        let planned_on = step.requirements.iter().find(on_content).cloned();
+        let same = |group: &&mut Group| group.path == path && group.planned_on == planned_on;
+        match groups.iter_mut().find(same) {
             Some(group) => group.steps.push(step),
-            None => groups.push(Group { path, steps: vec![step] }),
+            None => groups.push(Group { path, planned_on, steps: vec![step] }),
         }
     }
     groups
@@ -174,7 +181,7 @@ pub fn line_op(step: &Step) -> Option<LineOp> {
     let change = match &route.op {
         RouteOp::Add => Change::Add,
         RouteOp::Replace { old_line } => Change::Replace { old: old_line.clone() },
-        RouteOp::Withdraw => Change::Withdraw,
+        RouteOp::Withdraw | RouteOp::Displace => Change::Withdraw,
         RouteOp::AlreadyKnown { .. } => return None,
     };
     Some(LineOp { section: route.section.clone(), line: route.line.clone(), change })
@@ -386,7 +393,13 @@ fn undo_write(
     }
     let inverse: Vec<PlannedStep> =
         undone.iter().filter_map(|record| inverse(&record.planned)).collect();
+    let how = match (&restored, now == write.after) {
+        (None, _) => "is gone again: it was made by that tick",
+        (_, true) => "is byte for byte as before that tick",
+        (_, false) => "was changed since: our lines of that tick are taken back, the rest stays",
+    };
     record_restore(ctx, &path, now, restored, inverse)?;
+    ctx.note(Level::Info, Phase::Route, format!("{} {how}", path.display()));
     ctx.store.write(|tx| routes::set_write(tx, write.id, "undone"))?;
     take_back_rows(ctx, write.tick, &undone)
 }
@@ -431,7 +444,7 @@ fn inverse(planned: &PlannedStep) -> Option<PlannedStep> {
     let Step::Route { route, from } = &planned.step else { return None };
     let (op, line) = match &route.op {
         RouteOp::Add => (RouteOp::Withdraw, route.line.clone()),
-        RouteOp::Withdraw => (RouteOp::Add, route.line.clone()),
+        RouteOp::Withdraw | RouteOp::Displace => (RouteOp::Add, route.line.clone()),
         RouteOp::Replace { old_line } => {
             (RouteOp::Replace { old_line: route.line.clone() }, old_line.clone())
         }
@@ -454,7 +467,7 @@ fn record_restore(
 ) -> Result<()> {
     ctx.number(&mut steps);
     let tick = ctx.tick_id()?;
-    let group = Group { path: path.to_path_buf(), steps };
+    let group = Group { path: path.to_path_buf(), planned_on: None, steps };
     let id = begin(ctx, tick, &group, before.as_deref(), after.as_deref())?;
     if before != after {
         put(path, before.as_deref(), after.as_deref()).map_err(|error| Error::io(path, &error))?;

@@ -12,6 +12,21 @@ pub struct TickLock {
     file: File,
 }
 
+/// How often the lock is tried, and the pause between. A program that this one starts holds a copy
+/// of the lock until it has become itself: a lock that was just let go may seem taken for a moment.
+const TRIES: u32 = 15;
+const PAUSE: Duration = Duration::from_millis(20);
+
+fn patiently(file: &File) -> Result<(), TryLockError> {
+    for _ in 1..TRIES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            other => return other,
+        }
+    }
+    file.try_lock()
+}
+
 impl TickLock {
     /// Takes the lock or says that another tick runs.
     pub fn take(paths: &Paths) -> Result<Self> {
@@ -24,7 +39,7 @@ impl TickLock {
             .write(true)
             .open(&path)
             .map_err(|error| Error::io(&path, &error))?;
-        match file.try_lock() {
+        match patiently(&file) {
             Ok(()) => {
                 let lock = Self { file };
                 if is_new {

@@ -5,15 +5,19 @@
 //! and waits; the others go on.
 
 mod brake;
+mod budget;
 mod gather;
+mod known;
 pub mod offline;
 mod place;
 pub(super) mod reconcile;
+mod wide;
 
 use super::{Context, Level, Mode};
 use crate::error::Result;
 use crate::store::{self, StoredEntry, routes};
-use crate::targets::{Confinement, Targets, expand};
+use crate::targets::{Confinement, Format, Moved, Targets, expand, item_line, value_line};
+use lifecycle_phases::route::brief;
 use lifecycle_phases::{Phase, PlannedStep};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,7 +32,7 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
         }
         return Ok(());
     }
-    let targets = Targets::load(&ctx.settings.route.targets)?;
+    let targets = Targets::load(&ctx.settings.route.targets, &Moved::from_env())?;
     reconcile::run(ctx)?;
     let untrusted = routes::untrusted(ctx.store.reader())?;
     if untrusted > 0 {
@@ -74,7 +78,7 @@ pub(super) fn confined(
     path: &Path,
     steps: &[PlannedStep],
 ) -> Result<std::result::Result<(), String>> {
-    let targets = Targets::load(&ctx.settings.route.targets)?;
+    let targets = Targets::load(&ctx.settings.route.targets, &Moved::from_env())?;
     let home = &ctx.paths.home;
     let mut roots: Vec<PathBuf> =
         ctx.settings.route.roots.iter().filter_map(|root| expand(root, home)).collect();
@@ -132,7 +136,10 @@ fn strength(ctx: &Context<'_>, stored: &StoredEntry) -> Result<u64> {
     Ok(sources.unsigned_abs() + u64::from(stored.entry.recalls))
 }
 
-/// Whether the entry may also go to a file of the user's that every project loads.
-fn is_wide(ctx: &Context<'_>, stored: &StoredEntry) -> Result<bool> {
-    Ok(store::routes::projects_stating(ctx.store.reader(), &stored.entry.content_hash.0)? >= 2)
+/// The line that stands for an entry in a file of this format.
+fn line_for(format: Format, text: &str) -> String {
+    match format {
+        Format::Markdown => item_line(&brief(text)),
+        _ => value_line(&brief(text)),
+    }
 }

@@ -9,8 +9,8 @@ use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
 use crate::progress::Progress;
 use crate::report::Report;
-use crate::store::{self, Store, TickStatus};
-use lifecycle_phases::{Phase, Plan, PlannedStep};
+use crate::store::{self, Store, TickStatus, routes};
+use lifecycle_phases::{Phase, Plan, PlannedStep, State, Step};
 
 /// What a run is to do.
 #[derive(Clone, Debug)]
@@ -111,16 +111,36 @@ pub fn by_hand(
     resume(&mut ctx)?;
     let base = ctx.store.fingerprint()?;
     ctx.perform(steps)?;
+    say_what_stands(&mut ctx)?;
     let code = finish(&mut ctx)?;
     let plan = ctx.plan(base);
     Ok(Run { report: Report::of(&ctx)?, plan, code })
 }
 
+/// Lines of entries that were forgotten just now stand in their files until the next run.
+fn say_what_stands(ctx: &mut Context<'_>) -> Result<()> {
+    let gone = ctx.performed.iter().filter_map(|planned| match &planned.step {
+        Step::SetState { entry, to: State::Expired, .. } => Some(entry.clone()),
+        _ => None,
+    });
+    for entry in gone.collect::<Vec<_>>() {
+        for path in routes::written_of(ctx.store.reader(), &entry)? {
+            let text = format!("its line in {path} leaves with the next run (`lifecycle route`)");
+            ctx.note(Level::Info, Phase::Route, text);
+        }
+    }
+    Ok(())
+}
+
 /// Closes the tick's row, where one was needed, and says how the command ends.
 pub(super) fn finish(ctx: &mut Context<'_>) -> Result<ExitCode> {
-    super::serving::warn_of_dead_lines(ctx);
     ctx.note_redactions();
+    super::serving::warn_of_dead_lines(ctx);
     let failed = ctx.notes.iter().any(|note| note.level == Level::Failed);
+    if failed && ctx.mode == Mode::Live {
+        // A run that failed before its first step stands in the history as well.
+        ctx.tick_id()?;
+    }
     if let Some(id) = ctx.tick {
         let status = if failed { TickStatus::Incomplete } else { TickStatus::Done };
         let notes = serde_json::to_string(&ctx.notes)?;

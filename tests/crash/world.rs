@@ -174,7 +174,8 @@ impl World {
     /// Resets, runs undisturbed, and looks: what every disturbed run has to come to.
     pub fn calm(&self) -> Seen {
         self.reset();
-        self.finish("undisturbed");
+        let outcome = crate::support::Outcome::from(self.command().output().unwrap()).success();
+        assert!(!outcome.out.contains("REFUSED"), "{}", outcome.out);
         self.seen("undisturbed")
     }
 }

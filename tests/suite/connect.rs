@@ -55,9 +55,19 @@ impl World {
     }
 
     fn connect(&self, dry_run: bool) -> Run {
-        let options =
-            RunOptions { phases: vec![Phase::Connect], dry_run, yes: false, trigger: "run" };
+        self.run(vec![Phase::Connect], dry_run)
+    }
+
+    fn run(&self, phases: Vec<Phase>, dry_run: bool) -> Run {
+        let options = RunOptions { phases, dry_run, yes: false, trigger: "run" };
         tick::run(&self.settings, &self.paths(), Clock::Fixed(2), &options).unwrap()
+    }
+
+    /// Entries of the components that the next run looks at for clusters.
+    fn looked_at(&self) -> usize {
+        let (store, descriptor) = (self.store(), self.descriptor());
+        let seeds = graph::touched(store.reader(), &descriptor, &self.settings).unwrap();
+        graph::load_components(store.reader(), &descriptor, &seeds).unwrap().entries.len()
     }
 
     fn descriptor(&self) -> String {
@@ -89,8 +99,8 @@ fn restatements_link_and_cluster_and_a_stranger_stays_alone() {
     assert_eq!(grouping.clusters.len(), 1);
     assert_eq!(grouping.clusters[0].members.len(), 3);
     assert_eq!(grouping.isolated, [entries[3].id.clone()]);
-    let seed = [entries[0].id.clone()];
-    let part = graph::load_components(store.reader(), &world.descriptor(), &seed).unwrap();
+    let seed = store::seq_of(store.reader(), &entries[0].id).unwrap();
+    let part = graph::load_components(store.reader(), &world.descriptor(), &[seed]).unwrap();
     assert_eq!(part.entries.len(), 3);
 }
 
@@ -175,4 +185,74 @@ fn a_server_that_is_down_is_said_once_and_counts_against_no_entry() {
     let failures: i64 =
         store.reader().query_row("SELECT count(*) FROM embed_failure", [], |r| r.get(0)).unwrap();
     assert_eq!(failures, 0);
+}
+
+const PAIRS: &[&str] = &[
+    "The tide table is refreshed by the cron job of the harbour office",
+    "The harbour office refreshes the tide table by a cron job",
+    "Crane telemetry is sampled twice a second and stored in parquet files",
+    "Crane telemetry goes to parquet files and is sampled twice a second",
+];
+
+#[test]
+fn other_settings_of_clusters_look_at_everything() {
+    let mut world = World::new("");
+    world.add(Some("/p"), PAIRS);
+    let all = || vec![Phase::Buffer, Phase::Connect, Phase::Consolidate];
+    world.run(all(), false);
+    world.add(Some("/p"), &["Visitors sign the paper book at the gate"]);
+    world.run(all(), false);
+    world.settings.consolidate.min_cluster = 2;
+    assert_eq!(world.looked_at(), 4);
+    let run = world.run(all(), false);
+    assert_eq!(run.plan.steps.iter().filter(|step| step.step.name() == "merge").count(), 2);
+}
+
+/// A line of a tool that no shipped rule knows.
+const ROLLOUTS: &[&str] = &[
+    "kestrel finished rollout of billing-api onto sapphire by mareike",
+    "kestrel finished rollout of ledger-sync onto obsidian by tobiasz",
+    "kestrel finished rollout of webhooks onto sapphire by ngozi",
+    "kestrel finished rollout of imgproxy onto garnet by mareike",
+    "kestrel finished rollout of authz onto obsidian by ilse",
+    "kestrel finished rollout of geocoder onto garnet by ngozi",
+];
+
+#[test]
+fn copies_of_a_template_fade_but_for_the_newest_and_all_stay_with_a_protected_one() {
+    for protected in [false, true] {
+        let world = World::new("[age]\nnewer_entries = 1\n");
+        let entries = world.add(Some("/p"), ROLLOUTS);
+        if protected {
+            let step = Step::Protect { entry: entries[2].id.clone(), from: false, to: true };
+            world.perform(vec![PlannedStep::new(Phase::Buffer, step, "test")]);
+        }
+        world.connect(false);
+        world.add(Some("/p"), &["Visitors sign the paper book at the gate"]);
+        world.run(vec![Phase::Connect, Phase::Age], false);
+        let store = world.store();
+        let gone = |entry: &&Entry| {
+            let stored = store::entry_by_id(store.reader(), &entry.id).unwrap().unwrap();
+            stored.entry.state == State::Expired
+        };
+        let gone = entries.iter().filter(gone).count();
+        assert_eq!(gone, if protected { 0 } else { 5 });
+    }
+}
+
+#[test]
+fn chatter_is_linked_to_nothing() {
+    let world = World::new("");
+    world.add(
+        Some("/p"),
+        &[
+            "ok, go on",
+            "ok, importer done",
+            "ok, importer fine",
+            "ok, done for now",
+            "thanks, go on",
+        ],
+    );
+    world.connect(false);
+    assert_eq!(world.links(), []);
 }

@@ -308,7 +308,7 @@ fn b3_a_cluster_that_keeps_failing_is_stuck_and_still_there() {
 }
 
 #[test]
-fn a_dry_run_asks_and_writes_nothing() {
+fn a_dry_run_asks_and_writes_nothing_but_the_account() {
     let bench = Bench::new();
     let ids = bench.cluster(&BERTH);
     bench.server.replies([Reply::text(merged(GOOD))]);
@@ -316,7 +316,11 @@ fn a_dry_run_asks_and_writes_nothing() {
     let merges = run.plan.steps.iter().filter(|step| matches!(step.step, Step::Merge { .. }));
     assert_eq!(merges.count(), 1);
     bench.all_buffered(&ids);
-    assert_eq!(bench.balance().sent, 0);
+    let balance = bench.balance();
+    assert_eq!((balance.sent, balance.answered), (1, 1));
+    for table in ["quality", "tick WHERE trigger <> 'run' OR id > 1", "cluster"] {
+        assert_eq!(bench.value::<i64>(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
+    }
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn a_damaged_database_is_said_kept_and_repaired() {
         let done = home.run(&["doctor", "--repair"]);
         assert!(matches!(done.code, 0 | 4 | 6), "{what}: {}{}", done.out, done.err);
         let aside = damaged_files(&home);
-        if done.out.contains("kept as") {
+        if done.said().contains("kept as") {
             noticed += 1;
             let kept = aside.iter().any(|file| &std::fs::read(file).unwrap() == bytes);
             assert!(kept, "{what}: the damaged file keeps its bytes");
@@ -149,7 +149,7 @@ fn an_emptied_database_is_a_loss_and_a_copy_brings_it_back() {
     }
     assert_eq!(std::fs::read(home.database()).unwrap(), b"");
     let dry = home.run(&["doctor", "--repair", "--dry-run"]).code(6);
-    assert!(dry.out.contains(&format!("{NOTES} entries come from the copy")), "{}", dry.out);
+    assert!(dry.said().contains(&format!("{NOTES} entries come from the copy")), "{}", dry.out);
     home.run(&["doctor", "--repair"]).success();
     assert_eq!(home.texts(&[]).len(), NOTES);
     // The note that found the store damaged is not lost either.
@@ -162,11 +162,11 @@ fn a_text_that_changed_on_the_disk_is_found() {
     let home = filled();
     let connection = Connection::open(home.database()).unwrap();
     connection
-        .execute("UPDATE entry SET text = replace(text, 'Buoy 7 ', 'Buoy 8 ') WHERE seq = 8", [])
+        .execute("UPDATE entry SET text = replace(text, 'Buoy 7 ', 'Buoy 8 ') WHERE text LIKE 'Buoy 7 %'", [])
         .unwrap();
     drop(connection);
     let found = home.run(&["doctor", "--repair", "--dry-run"]).code(6);
-    assert!(found.out.contains("not the one it was stored with"), "{}", found.out);
+    assert!(found.said().contains("not the one it was stored with"), "{}", found.out);
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn a_newer_schema_is_left_alone_and_hooks_go_on() {
     let event = crate::capture::end_of(&home.path().join("t.jsonl"), &home.project());
     crate::capture::hook(&home, &event);
     let repair = home.run(&["doctor", "--repair"]).code(6);
-    assert!(repair.out.contains("newer build"), "{}", repair.out);
+    assert!(repair.said().contains("newer build"), "{}", repair.out);
     assert_eq!(std::fs::read(home.database()).unwrap(), before);
 }
 
@@ -220,7 +220,7 @@ fn a_damaged_record_costs_itself_alone() {
     assert_eq!(crate::capture::texts(&home), ["lamp 0 is red", "lamp 2 is red"]);
     assert_eq!(std::fs::read_dir(inbox.join("bad")).unwrap().count(), 2);
     let found = home.run(&["doctor", "--repair"]).code(6);
-    assert!(found.out.contains("2 records"), "{}", found.out);
+    assert!(found.said().contains("2 records"), "{}", found.out);
 }
 
 #[test]
@@ -246,10 +246,8 @@ fn a_damaged_plan_is_refused_whatever_is_damaged() {
             bytes[at] ^= 1 << (n % 7);
         }
         std::fs::write(&plan, &bytes).unwrap();
-        let same = serde_json::from_slice::<Value>(&bytes).ok()
-            == serde_json::from_slice::<Value>(&good).ok();
-        if same {
-            continue; // A bit of white space.
+        if meant(&bytes).is_some_and(|plan| Some(plan) == meant(&good)) {
+            continue; // A bit of white space, or a digit beyond what a number holds.
         }
         let outcome = home.run(&["apply", "plan.json"]).code(8);
         assert!(
@@ -266,6 +264,13 @@ fn a_damaged_plan_is_refused_whatever_is_damaged() {
     home.run(&["apply", "nowhere.json"]).code(8);
     std::fs::write(&plan, good).unwrap();
     home.run(&["apply", "plan.json"]).success();
+}
+
+/// What a plan file says, sum included.
+fn meant(bytes: &[u8]) -> Option<(String, String)> {
+    let plan: lifecycle_phases::Plan = serde_json::from_slice(bytes).ok()?;
+    let value: Value = serde_json::from_slice(bytes).ok()?;
+    Some((serde_json::to_string(&plan).ok()?, value["sum"].as_str()?.to_string()))
 }
 
 #[test]
@@ -368,11 +373,7 @@ fn damaged_settings_are_named_with_their_line() {
     ] {
         std::fs::write(folder.join("config.toml"), text).unwrap();
         let outcome = home.run(&["list"]).code(3);
-        assert!(
-            outcome.err.contains("config.toml") || outcome.err.contains("newer_entries"),
-            "{}",
-            outcome.err
-        );
+        assert!(outcome.err.contains("config.toml"), "{}", outcome.err);
     }
     std::fs::write(folder.join("config.toml"), [0xff, 0xfe]).unwrap();
     home.run(&["list"]).code(3);

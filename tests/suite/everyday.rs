@@ -217,12 +217,12 @@ fn a_tick_has_one_time_wherever_it_is_shown() {
     assert_eq!(report["time"], history[0]["started"]);
     assert_eq!(report["time"], status["last_tick"]["started"]);
     let listed = home.run(&["history"]).success().out;
-    let time = listed.lines().next().unwrap().split("  ").nth(1).unwrap().trim().to_string();
-    let time = if time.is_empty() { listed.split("  ").nth(2).unwrap().to_string() } else { time };
+    let time = regex::Regex::new(r"\w{3} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d\d:\d\d").unwrap();
+    let time = time.find(&listed).unwrap().as_str();
     assert!(time.ends_with("+05:30"), "one's own zone: {time}");
     for args in [["report"], ["status"]] {
         let shown = home.run(&args).success().out;
-        assert!(shown.contains(&time), "{args:?}: {time}: {shown}");
+        assert!(shown.contains(time), "{args:?}: {time}: {shown}");
     }
     let last = status["last_run"].clone();
     let id = home.json(&["list"])[0]["id"].as_str().unwrap().to_string();
@@ -246,4 +246,18 @@ fn quiet_is_quiet_and_verbose_tells_more() {
     assert!(home.run(&["list", "-q"]).success().out.contains("tide gate"), "asked for is shown");
     let both = home.run(&["run", "-q", "-v"]);
     assert_eq!(both.code, 2, "{}", both.err);
+}
+
+/// A machine without the model: `status` says so, and what to do.
+#[test]
+fn a_run_that_failed_at_once_is_seen_in_status() {
+    let mut home = Home::new();
+    home.run(&["add", "the quay has nine berths"]).success();
+    home.set("LIFECYCLE_MODELS", home.path().join("none").to_str().unwrap());
+    home.run(&["run"]).code(9);
+    let status = home.run(&["status"]).success();
+    for part in ["health failing", "lifecycle setup", "not installed", "to connect 1"] {
+        assert!(status.flat().contains(part), "{part}: {}", status.out);
+    }
+    assert_eq!(home.json(&["history"])[0]["status"], "incomplete");
 }

@@ -4,6 +4,7 @@
 #![allow(missing_docs)]
 
 mod architecture;
+mod bad_input;
 mod brake;
 mod brief;
 mod capture;
@@ -25,19 +26,30 @@ mod embed_server;
 mod everyday;
 mod examples;
 mod exchange;
+mod fuzzing;
 mod generated;
 mod hooks;
 mod live;
 mod mcp;
 mod model;
+mod model_account;
+mod model_context;
+mod model_kept;
+mod model_status;
 mod model_storm;
 mod observe;
+mod observe_live;
 mod odd_settings;
 mod redaction;
 mod report_page;
+mod requirements;
 mod retrieval;
 mod review_screen;
 mod route;
+mod route_danger;
+mod route_property;
+mod route_scope;
+mod route_two_way;
 mod security;
 mod support;
 mod support_tests;

@@ -3,7 +3,11 @@
 //! An entry comes up for judgement when it has no active link and its project has moved on by
 //! [`Limits::newer_entries`] entries since it came (or since its last reprieve). Then its substance
 //! is judged: by fixed signals first ([`substance`]), by a model only where those do not decide.
-//! Substance earns a reprieve, at most [`Limits::max_reprieves`] times; the rest expire. Protected
+//! Substance earns a reprieve, at most [`Limits::max_reprieves`] times; the rest expire. A reprieve
+//! lasts until the project has grown [`Limits::growth`]fold: twenty more entries say little where
+//! there are a thousand already, and an entry that was looked at among more of them has stood a
+//! harder test. So the number of reprieves bounds how long a loner stays in a project that goes on
+//! growing, and the size of the project does not. Protected
 //! entries never come up. An entry without a vector never expires, since nobody has looked whether
 //! something connects to it; neither does one the model gave no answer on.
 
@@ -36,16 +40,36 @@ pub struct Candidate {
     pub protected: bool,
     /// Whether its neighbours were looked for with the vectors in use.
     pub connected: bool,
-    /// Whether it is a copy of a template (a session header, a bump line) without content of its
-    /// own, as the connect phase recognises it.
-    pub template: bool,
+    /// Entries of its project when it came, or at its last reprieve.
+    pub then: u64,
+    /// The copies of the form that it is one of, where it is a record of a fixed form.
+    pub copies: Option<Copies>,
 }
+
+/// The active entries of a project that are copies of one form: a noise cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copies {
+    /// The form was learned from copies in the store, so that it may leave room for a statement.
+    pub learned: bool,
+    /// How many there are.
+    pub count: u64,
+    /// This is the newest of them: the one that stays.
+    pub newest: bool,
+    /// One of them is protected: all stay.
+    pub protected: bool,
+}
+
+/// Copies of a form that are a noise cluster, which fades but for one of them.
+const NOISE: u64 = 3;
 
 /// The settings of the phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Newer entries a project must have before an isolated entry is judged.
     pub newer_entries: u64,
+    /// How many times as large a project must be as it was at a reprieve before the entry is judged
+    /// again.
+    pub growth: u64,
     /// Reprieves after which it expires.
     pub max_reprieves: u32,
     /// A tick that would expire more than this share of the active entries stops.
@@ -115,14 +139,38 @@ fn is_due(candidate: &Candidate, limits: &Limits) -> bool {
     candidate.connected
         && !candidate.protected
         && candidate.state == State::Buffered
-        && candidate.newer >= limits.newer_entries
+        && candidate.newer >= needed(candidate.reprieves, candidate.then, limits)
+        && !candidate.copies.is_some_and(Copies::keep)
+}
+
+/// Newer entries that a project must have before an entry is judged that was reprieved so often,
+/// when the project had `then` entries.
+pub fn needed(reprieves: u32, then: u64, limits: &Limits) -> u64 {
+    let growth = match reprieves {
+        0 => 0,
+        _ => then.saturating_mul(limits.growth.saturating_sub(1)),
+    };
+    limits.newer_entries.max(growth)
+}
+
+impl Copies {
+    /// Whether this copy stays whatever it says: the representative of a noise cluster, and every
+    /// copy of one that has a protected entry.
+    fn keep(self) -> bool {
+        self.count >= NOISE && (self.newest || self.protected)
+    }
 }
 
 fn judge(candidate: &Candidate) -> Substance {
-    if candidate.template {
-        return Substance::Trivial("a copy of a template without content of its own");
+    let found = substance(&candidate.text);
+    match candidate.copies {
+        Some(Copies { learned: false, .. }) => {
+            Substance::Trivial("a record of a fixed form without content of its own")
+        }
+        // Names and numbers are what varies between copies and no sign of a statement.
+        Some(_) if !found.is_stated() => Substance::Trivial("a copy of a form that is often seen"),
+        _ => found,
     }
-    substance(&candidate.text)
 }
 
 enum Verdict {
@@ -170,8 +218,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const LIMITS: Limits =
-        Limits { newer_entries: 20, max_reprieves: 3, max_expire_share: 0.25, max_expire_free: 10 };
+    const LIMITS: Limits = Limits {
+        newer_entries: 20,
+        growth: 4,
+        max_reprieves: 3,
+        max_expire_share: 0.25,
+        max_expire_free: 10,
+    };
 
     fn candidate(text: &str, newer: u64) -> Candidate {
         Candidate {
@@ -182,7 +235,8 @@ mod tests {
             newer,
             protected: false,
             connected: true,
-            template: false,
+            then: 1,
+            copies: None,
         }
     }
 
@@ -213,6 +267,40 @@ mod tests {
         let mut loner = candidate("`init_pool` must run before fork", 25);
         loner.reprieves = 3;
         assert_eq!(names(&run(&[loner])), ["expire"]);
+    }
+
+    #[test]
+    fn a_reprieve_lasts_until_the_project_has_grown() {
+        let mut loner = candidate("`init_pool` must run before fork", 299);
+        (loner.reprieves, loner.then) = (1, 100);
+        assert!(run(std::slice::from_ref(&loner)).steps.is_empty());
+        loner.newer = 300;
+        assert_eq!(names(&run(&[loner])), ["reprieve"]);
+    }
+
+    fn copy(text: &str, copies: Copies) -> Candidate {
+        Candidate { copies: Some(copies), ..candidate(text, 30) }
+    }
+
+    const COPY: Copies = Copies { learned: false, count: 6, newest: false, protected: false };
+
+    #[test]
+    fn of_a_noise_cluster_the_newest_stays() {
+        let text = "AUTO-SAVE project=p files: a.rs";
+        assert_eq!(names(&run(&[copy(text, COPY)])), ["expire"]);
+        assert!(run(&[copy(text, Copies { newest: true, ..COPY })]).steps.is_empty());
+        assert!(run(&[copy(text, Copies { protected: true, ..COPY })]).steps.is_empty());
+        let two = Copies { newest: true, count: 2, ..COPY };
+        assert_eq!(names(&run(&[copy(text, two)])), ["expire"]);
+    }
+
+    #[test]
+    fn a_copy_of_a_learned_form_stays_where_it_states_something() {
+        let learned = Copies { learned: true, ..COPY };
+        let line = "kestrel finished rollout of billing-api onto sapphire by mareike";
+        assert_eq!(names(&run(&[copy(line, learned)])), ["expire"]);
+        let stated = "the billing-api must be stopped before sapphire is restarted";
+        assert_eq!(names(&run(&[copy(stated, learned)])), ["reprieve"]);
     }
 
     #[test]

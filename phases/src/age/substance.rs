@@ -17,6 +17,15 @@ pub enum Substance {
     Undecided,
 }
 
+const SOMETHING_SPECIFIC: &str = "it names something specific";
+
+impl Substance {
+    /// Whether a sign other than a name shows that the text states something.
+    pub fn is_stated(self) -> bool {
+        matches!(self, Self::Substantial(why) if why != SOMETHING_SPECIFIC)
+    }
+}
+
 /// What the signals say of `text`.
 pub fn substance(text: &str) -> Substance {
     let words = text.split_whitespace().count();
@@ -56,7 +65,7 @@ fn knowledge(text: &str, words: usize) -> Option<&'static str> {
         return Some("it gives a measure");
     }
     if SPECIFIC.is_match(text) && words >= 6 {
-        return Some("it names something specific");
+        return Some(SOMETHING_SPECIFIC);
     }
     None
 }

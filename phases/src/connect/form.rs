@@ -3,9 +3,14 @@
 //! Two records of one form look alike to an embedding model whatever they are about, so their
 //! cosine says little. A text is *formal* when, its slots and the words of the form taken out,
 //! hardly a word is left that could state something. Formal texts are compared by what varies
-//! between copies of the form (the package, the files), not by their sentence.
+//! between copies of the form (the package, the files), not by their sentence. What the shipped
+//! words do not know is learned from copies ([`super::template`]).
+//!
+//! *Chatter* (`ok, go on`, `pushed the branch`) states nothing either. It is compared by what is
+//! left without the words of assent and progress.
 
 use super::tokens::{Parts, fold, stem, take_apart};
+use crate::age::{Substance, substance};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
@@ -22,14 +27,106 @@ static FORM_WORDS: LazyLock<HashSet<String>> = LazyLock::new(|| {
 /// project, rarely more.
 const MOST_WORDS: usize = 2;
 
+/// Share of the smaller subject that two texts must have in common, and more, to count as alike
+/// where one of them states nothing.
+const SUBJECT_SHARE: f32 = 0.5;
+
 /// Form words and slots a formal text has for each word beyond the form.
 const LEAST_FORM: f32 = 1.5;
+
+/// Words of assent and progress, English, German, French: no subject of a note.
+const ASSENT: &[&str] = &[
+    "ok",
+    "okay",
+    "yes",
+    "no",
+    "fine",
+    "good",
+    "great",
+    "thank",
+    "thanks",
+    "done",
+    "go",
+    "going",
+    "continue",
+    "continued",
+    "now",
+    "today",
+    "tomorrow",
+    "later",
+    "ran",
+    "run",
+    "look",
+    "looked",
+    "started",
+    "finished",
+    "will",
+    "all",
+    "green",
+    "nothing",
+    "do",
+    "little",
+    "session",
+    "again",
+    "ja",
+    "nein",
+    "gut",
+    "danke",
+    "fertig",
+    "erledigt",
+    "weiter",
+    "jetzt",
+    "morgen",
+    "alles",
+    "grün",
+    "begonnen",
+    "nichts",
+    "tun",
+    "schaue",
+    "etwas",
+    "vorerst",
+    "laufen",
+    "lassen",
+    "sitzung",
+    "oui",
+    "non",
+    "bien",
+    "merci",
+    "fini",
+    "suite",
+    "demain",
+    "vert",
+    "rien",
+    "faire",
+    "instant",
+    "pour",
+    "peu",
+    "tout",
+    "est",
+    "regardé",
+    "démarrée",
+    "lancés",
+    "regarderai",
+    "je",
+    "ich",
+    "mir",
+];
+
+static ASSENT_STEMS: LazyLock<HashSet<String>> =
+    LazyLock::new(|| ASSENT.iter().map(|word| stem(&fold(word)).to_string()).collect());
+
+/// Content words that a piece of chatter must share with another text to be about the same.
+const CHATTER_SHARES: usize = 2;
 
 /// What a text is made of, seen as a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
     /// Whether the text is a record of a fixed form that states nothing.
     pub formal: bool,
+    /// The form was learned from copies.
+    pub learned: bool,
+    /// A word on how work goes: no record, and no statement.
+    pub chatter: bool,
     /// What varies between copies of the form: slots, and words that are not the form's.
     pub subject: BTreeSet<String>,
     /// The form: its words in order, each run of slots and other words one `#`.
@@ -48,9 +145,26 @@ impl Form {
             && !form.is_empty()
             && beyond.len() <= MOST_WORDS
             && frame >= LEAST_FORM * beyond.len() as f32;
+        let chatter = !formal && matches!(substance(text), Substance::Trivial(_));
         let slots = parts.slots.iter().filter(|slot| names_something(slot));
-        let subject = slots.chain(beyond).cloned().collect();
-        Self { formal, subject, skeleton: skeleton(&parts) }
+        let mut subject: BTreeSet<String> = slots.chain(beyond).cloned().collect();
+        if chatter {
+            subject.retain(|word| !ASSENT_STEMS.contains(word));
+        }
+        Self { formal, learned: false, chatter, subject, skeleton: skeleton(&parts) }
+    }
+
+    /// Whether the text is compared by its subject alone.
+    pub fn is_empty_of_fact(&self) -> bool {
+        self.formal || self.chatter
+    }
+
+    /// Whether so much of the subject is shared that two texts, one of which states nothing, are
+    /// about one thing.
+    pub fn is_about_the_same(&self, other: &Self) -> bool {
+        let enough = !(self.chatter || other.chatter)
+            || self.subject.intersection(&other.subject).count() >= CHATTER_SHARES;
+        enough && self.overlap(other) > SUBJECT_SHARE
     }
 
     /// Share of the smaller subject that is in the other one, 0 where one has none.
@@ -103,6 +217,21 @@ mod tests {
         assert!(!formal("Deploys happen on Tuesdays"));
         assert!(!formal("Update the retry budget to 5 because the vendor limits requests"));
         assert!(!formal("Keep `flow_run_id` stable until version 2.0"));
+    }
+
+    #[test]
+    fn chatter_is_about_its_content_words() {
+        let same = |a: &str, b: &str| Form::of(a).is_about_the_same(&Form::of(b));
+        for (a, b) in [
+            ("ok, go on", "ok, importer done"),
+            ("ok, importer done", "ok, importer fine"),
+            ("Pushed the branch.", "Started the session."),
+            ("weiter mit dem Importer", "ok, Importer vorerst fertig"),
+        ] {
+            assert!(Form::of(a).chatter && Form::of(b).chatter, "{a} / {b}");
+            assert!(!same(a, b), "{a} / {b}");
+        }
+        assert!(same("No trailing slash in berth URLs", "Berth URLs have no trailing slash"));
     }
 
     #[test]

@@ -7,9 +7,11 @@
 
 use super::differing::differing;
 use super::similarity::{Profile, Scale, similarity};
+use super::template::{self, Templates};
 use crate::entry::{Entry, EntryId};
 use crate::step::{Link, Step};
 use crate::{Phase, PlannedStep};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// What links must be.
@@ -36,17 +38,25 @@ pub struct Compared {
     pub project: Option<String>,
     /// What of the text takes part.
     pub profile: Profile,
+    /// What a template sees of the text, once it was looked at.
+    tokens: OnceCell<Vec<String>>,
 }
 
 impl Compared {
-    /// An entry as one to compare with.
-    pub fn new(entry: &Entry) -> Self {
-        Self {
-            id: entry.id.clone(),
-            text: entry.text.clone(),
-            project: entry.project.clone(),
-            profile: Profile::of(&entry.text),
-        }
+    /// An entry as one to compare with, in a store that taught `templates`.
+    pub fn new(entry: &Entry, templates: &Templates) -> Self {
+        let profile = Profile::with(&entry.text, templates);
+        Self::of(entry.id.clone(), &entry.text, entry.project.as_deref(), profile)
+    }
+
+    /// A text that lies in no store as one to compare with.
+    pub fn of(id: EntryId, text: &str, project: Option<&str>, profile: Profile) -> Self {
+        let (text, project) = (text.into(), project.map(Into::into));
+        Self { id, text, project, profile, tokens: OnceCell::new() }
+    }
+
+    fn tokens(&self) -> &[String] {
+        self.tokens.get_or_init(|| template::tokens(&self.text))
     }
 }
 
@@ -147,6 +157,61 @@ pub fn decide(
     steps
 }
 
+/// Learns what templates the newcomers and the entries near them are copies of. Returns the new
+/// ones; profiles made before then are out of date.
+pub fn learn(
+    newcomers: &[Newcomer<'_>],
+    templates: &mut Templates,
+    settings: &LinkSettings,
+) -> Vec<String> {
+    let mut learned = Vec::new();
+    for newcomer in newcomers.iter().filter(|new| !new.entry.profile.form.formal) {
+        let near: Vec<&Compared> = newcomer
+            .neighbours
+            .iter()
+            .filter(|(other, cosine)| {
+                *cosine >= settings.scale.link && other.id != newcomer.entry.id
+            })
+            .map(|(other, _)| *other)
+            .collect();
+        if near.len() + 1 >= template::COPIES {
+            let tokens: Vec<&[String]> = near.iter().map(|other| other.tokens()).collect();
+            learned.extend(templates.learn(newcomer.entry.tokens(), &tokens));
+        }
+    }
+    learned
+}
+
+/// Takes back links between `entries` that a template learned since shows to be links of form only.
+pub fn reconsider(
+    entries: &[&Compared],
+    table: &mut LinkTable,
+    settings: &LinkSettings,
+) -> Vec<PlannedStep> {
+    let known: BTreeMap<&EntryId, &Compared> =
+        entries.iter().map(|entry| (&entry.id, *entry)).collect();
+    let of_form_only = |link: &&Link| {
+        known.get(&link.a).zip(known.get(&link.b)).is_some_and(|(a, b)| {
+            similarity(settings.scale, link.cosine, &a.profile, &b.profile)
+                < settings.link_similarity
+        })
+    };
+    let mut leaving: Vec<Link> = entries
+        .iter()
+        .filter(|entry| entry.profile.form.learned)
+        .flat_map(|entry| table.0.get(&entry.id).into_iter().flatten().filter(of_form_only))
+        .cloned()
+        .collect();
+    leaving.sort_by(|x, y| (&x.a, &x.b).cmp(&(&y.a, &y.b)));
+    leaving.dedup_by(|x, y| (&x.a, &x.b) == (&y.a, &y.b));
+    let step = |link: Link| {
+        table.remove(&link);
+        let reason = "copies of one form, which was learned since";
+        PlannedStep::new(Phase::Connect, Step::Unlink { link }, reason)
+    };
+    leaving.into_iter().map(step).collect()
+}
+
 fn take(link: Link, table: &mut LinkTable, settings: &LinkSettings, steps: &mut Vec<PlannedStep>) {
     let mut leaving = Vec::new();
     for end in [&link.a, &link.b] {
@@ -181,7 +246,8 @@ mod tests {
 
     fn compared(text: &str, project: Option<&str>) -> Compared {
         let source = Source::new(Channel::Cli, Actor::User);
-        Compared::new(&Entry::new(text, Kind::Insight, project.map(Into::into), 0, source))
+        let entry = Entry::new(text, Kind::Insight, project.map(Into::into), 0, source);
+        Compared::new(&entry, &Templates::default())
     }
 
     fn settings(max_links: usize) -> LinkSettings {
@@ -201,6 +267,44 @@ mod tests {
         assert!(link(&a, &b, 0.95, &settings(4)).is_some());
         assert!(link(&a, &a, 1.0, &settings(4)).is_none());
         assert!(link(&a, &b, f32::NAN, &settings(4)).is_none());
+    }
+
+    #[test]
+    fn a_learned_template_takes_back_the_links_of_its_copies() {
+        let lines: Vec<Compared> = ["billing-api", "ledger-sync", "webhooks", "imgproxy", "authz"]
+            .iter()
+            .map(|name| {
+                compared(&format!("kestrel finished rollout of {name} onto sapphire"), None)
+            })
+            .collect();
+        let (mut table, mut templates) = (LinkTable::default(), Templates::default());
+        let newcomer = |place: usize| Newcomer {
+            entry: &lines[place],
+            neighbours: lines[..place].iter().map(|line| (line, 0.9)).collect(),
+        };
+        let four: Vec<Newcomer<'_>> = (0..4).map(newcomer).collect();
+        assert!(learn(&four, &mut templates, &settings(8)).is_empty());
+        assert_eq!(decide(&four, &mut table, &settings(8)).len(), 6);
+        assert_eq!(learn(&[newcomer(4)], &mut templates, &settings(8)).len(), 1);
+        let again = |line: &Compared| {
+            let profile = Profile::with(&line.text, &templates);
+            Compared::of(line.id.clone(), &line.text, None, profile)
+        };
+        let again: Vec<Compared> = lines.iter().map(again).collect();
+        let all: Vec<&Compared> = again.iter().collect();
+        assert_eq!(reconsider(&all, &mut table, &settings(8)).len(), 6);
+        let last = Newcomer {
+            entry: &again[4],
+            neighbours: again[..4].iter().map(|line| (line, 0.9)).collect(),
+        };
+        assert!(decide(&[last], &mut table, &settings(8)).is_empty());
+    }
+
+    #[test]
+    fn chatter_does_not_link() {
+        for (a, b) in [("ok, go on", "ok, importer done"), ("done for now", "ok, go on")] {
+            assert!(link(&compared(a, None), &compared(b, None), 0.95, &settings(4)).is_none());
+        }
     }
 
     proptest! {

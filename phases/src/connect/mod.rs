@@ -5,17 +5,20 @@
 //!
 //! What "similar" means is more than a cosine ([`mod@similarity`]): the lexical part tells the same
 //! fact from the same topic ([`lexical`]), records of a fixed form are compared by their subject
-//! alone ([`form`]), and near-identical entries that state different things are linked but marked
-//! ([`mod@differing`]). All of it is a function of the two texts and their cosine, whatever else is
-//! stored, so that the graph does not depend on the order of arrival.
+//! alone ([`form`]; the store teaches further forms, [`template`]), and near-identical entries that state different things are linked but marked
+//! ([`mod@differing`]). Learned forms aside, all of it is a function of the two texts and their
+//! cosine, whatever else is stored, so that the graph does not depend on the order of arrival; once
+//! a form is learned, links that rest on it are taken back.
 
 pub mod differing;
 pub mod form;
 pub mod lexical;
 pub mod links;
 pub mod similarity;
+pub mod template;
 pub mod tokens;
 
 pub use differing::{differing, repeats};
-pub use links::{Compared, LinkSettings, LinkTable, Newcomer, decide, link};
+pub use links::{Compared, LinkSettings, LinkTable, Newcomer, decide, learn, link, reconsider};
 pub use similarity::{LINK_LINE, Profile, Scale, similarity};
+pub use template::Templates;

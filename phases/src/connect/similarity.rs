@@ -10,8 +10,9 @@
 //! lexical part only adds: two wordings of one fact in two languages share few words and must not
 //! suffer for it, and 0.15 is about what unrelated notes of one repository reach. Its weight
 //! follows the part of the model's scale above the link line: `w = 1.35 (1 − link)`, 0.70 for the
-//! reference model. Where one of the two is a record of a fixed form (see [`super::form`]) and they
-//! do not share more than half of their subject, the similarity stays below the link line and follows the shared part.
+//! reference model. Where one of the two states nothing (a record of a fixed form, shipped or
+//! learned, or chatter; see [`super::form`]) and they do not share more than half of their subject,
+//! the similarity stays below the link line and follows the shared part.
 //!
 //! Measured on pairs of developer notes in three languages (all-MiniLM-L6-v2, table of other
 //! repositories): same fact linked .80–.95 with 5 % of unrelated and 0–1 % of formal pairs linked,
@@ -19,6 +20,7 @@
 
 use super::form::Form;
 use super::lexical::Terms;
+use super::template::Templates;
 use serde::{Deserialize, Serialize};
 
 /// The similarity at which two entries are linked.
@@ -33,9 +35,6 @@ const LEXICAL_WEIGHT: f32 = 1.35;
 /// Lexical cosine beyond which unlike vectors are not compared: so many shared words with unlike
 /// vectors are a shared form, not a shared fact.
 const CANDIDATE_LEXICAL: f32 = 0.5;
-
-/// Share of the smaller subject that two formal texts must have in common, and more, to count as alike.
-const SUBJECT_SHARE: f32 = 0.5;
 
 /// The raw cosines that fix a model's scale.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -96,20 +95,27 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// The profile of `text`.
+    /// The profile of `text` where no template was learned.
     pub fn of(text: &str) -> Self {
-        Self { terms: Terms::of(text), form: Form::of(text) }
+        Self::with(text, &Templates::default())
+    }
+
+    /// The profile of `text` in a store that taught these templates.
+    pub fn with(text: &str, templates: &Templates) -> Self {
+        Self { terms: Terms::of(text), form: templates.form(text) }
     }
 }
 
 /// Similarity, 0 to 1, of two texts whose vectors have this raw `cosine`.
 pub fn similarity(scale: Scale, cosine: f32, a: &Profile, b: &Profile) -> f32 {
     let similarity = scale.similarity(cosine, a.terms.cosine(&b.terms));
-    if !(a.form.formal || b.form.formal) {
+    let states = |profile: &Profile| !profile.form.is_empty_of_fact();
+    if (states(a) && states(b)) || a.form.is_about_the_same(&b.form) {
         return similarity;
     }
-    let shared = a.form.overlap(&b.form);
-    if shared > SUBJECT_SHARE { similarity } else { similarity.min(LINK_LINE * shared) }
+    // A subject of one word that is shared does not lift chatter to the line.
+    let shared = a.form.overlap(&b.form).min(0.9);
+    similarity.min(LINK_LINE * shared)
 }
 
 #[cfg(test)]

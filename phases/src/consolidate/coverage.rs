@@ -90,5 +90,5 @@ pub fn capitals_are_grammar<'a>(notes: impl IntoIterator<Item = &'a Note>) -> bo
         names += note.facts.facts.iter().filter(|fact| fact.kind == FactKind::Name).count();
         words += note.facts.words.len();
     }
-    words >= 12 && names * 4 > words
+    words >= 12 && names * 3 > words
 }

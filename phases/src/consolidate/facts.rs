@@ -1,7 +1,8 @@
 //! What a text states that can be checked word by word: numbers with their units, dates,
 //! identifiers, paths, hashes, addresses, code spans, names. And the content words around them.
 
-use super::words::{is_stop, month, number_word, stem, unit};
+use super::numbers::spelled;
+use super::words::{is_stop, month, stem, unit};
 use regex::Regex;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -49,6 +50,17 @@ pub struct Facts {
     pub words: BTreeSet<String>,
     /// The text in lower case with single spaces, for literal look-ups.
     pub flat: String,
+    /// Facts and content words in order of appearance.
+    pub order: Vec<Part>,
+}
+
+/// A fact or a content word at its place in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Index into [`Facts::facts`].
+    Fact(usize),
+    /// A stem.
+    Word(String),
 }
 
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
@@ -61,6 +73,7 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
       | (?P<path>(?:~|\.{1,2}|[\p{L}\p{N}_.@+-]+)?(?:/[\p{L}\p{N}_.@%+*-]+)+/?)
       | (?P<word>[\p{L}\p{N}_]+(?:(?:::|->|[.\-'’:,])[\p{L}\p{N}_]+)*(?:\(\))?)
       | (?P<percent>%)
+      | (?P<money>[$€£¥])
       | (?P<stop>[.!?:;\n]+)
         "#,
     )
@@ -70,10 +83,15 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
 impl Facts {
     /// The facts of `text`.
     pub fn of(text: &str) -> Self {
-        let mut scan = Scan { found: Self { flat: flat(text), ..Self::default() }, fresh: true };
+        let found = Self { flat: flat(text), ..Self::default() };
+        let mut scan = Scan { found, fresh: true, first: None };
         let tokens: Vec<regex::Captures<'_>> = TOKEN.captures_iter(text).collect();
         let mut i = 0;
         while let Some(token) = tokens.get(i) {
+            if let Some(used) = scan.spelled(&tokens[i..]) {
+                i += used;
+                continue;
+            }
             let next = tokens.get(i + 1).map(|next| &next[0]);
             i += scan.token(token, next);
         }
@@ -129,7 +147,7 @@ fn equivalent(own: &Fact, other: &Fact) -> bool {
     use FactKind::{Number, Path};
     match (own.kind, other.kind) {
         (Number, Number) => own.key == other.key && units_agree(own.unit, other.unit),
-        (Number, _) | (_, Number) => own.key == other.key,
+        (Number, _) | (_, Number) => version(&own.key) == version(&other.key),
         (Path, _) | (_, Path) => {
             own.key == other.key
                 || own.key.ends_with(&format!("/{}", other.key))
@@ -137,6 +155,13 @@ fn equivalent(own: &Fact, other: &Fact) -> bool {
         }
         _ => own.key == other.key,
     }
+}
+
+/// `v1.90` is `1.90`.
+fn version(key: &str) -> &str {
+    key.strip_prefix('v')
+        .filter(|rest| rest.starts_with(|ch: char| ch.is_ascii_digit()))
+        .unwrap_or(key)
 }
 
 fn units_agree(a: Option<&str>, b: Option<&str>) -> bool {
@@ -159,7 +184,13 @@ pub fn contains_token(flat: &str, token: &str) -> bool {
     let inner = |ch: char| ch.is_alphanumeric() || ch == '_';
     flat.match_indices(token).any(|(at, _)| {
         let before = flat[..at].chars().next_back();
-        let after = flat[at + token.len()..].chars().next();
+        let mut rest = flat[at + token.len()..].chars();
+        let after = rest.next();
+        // `v1.2` does not occur in `v1.2.3`.
+        let goes_on = after == Some('.') && rest.next().is_some_and(|ch| ch.is_ascii_digit());
+        if goes_on && token.ends_with(|ch: char| ch.is_ascii_digit()) {
+            return false;
+        }
         let guard = |edge: Option<char>, own: Option<char>| {
             !(own.is_some_and(inner) && edge.is_some_and(inner))
         };
@@ -197,18 +228,54 @@ struct Scan {
     found: Facts,
     /// At the start of a sentence, where a capital names nothing.
     fresh: bool,
+    /// The capitalised word that began the sentence, which is a name if another one follows.
+    first: Option<String>,
 }
 
+/// Most tokens that one number in words takes.
+const SPELLED: usize = 8;
+
 impl Scan {
+    /// Takes a number in words, with the unit after it; returns how many tokens that were.
+    fn spelled(&mut self, tokens: &[regex::Captures<'_>]) -> Option<usize> {
+        let is_word = |token: &&regex::Captures<'_>| token.name("word").is_some();
+        let words: Vec<String> = tokens
+            .iter()
+            .take(SPELLED)
+            .take_while(is_word)
+            .map(|token| token[0].to_lowercase())
+            .collect();
+        let (value, used) = spelled(&words)?;
+        let following = tokens.get(used).and_then(|next| unit(&next[0].to_lowercase()));
+        let shown = tokens[..used].iter().map(|token| &token[0]).collect::<Vec<_>>().join(" ");
+        self.put(Fact { kind: FactKind::Number, key: value.to_string(), unit: following, shown });
+        (self.fresh, self.first) = (false, None);
+        Some(used + usize::from(following.is_some()))
+    }
+
+    fn put(&mut self, fact: Fact) {
+        self.found.order.push(Part::Fact(self.found.facts.len()));
+        self.found.facts.push(fact);
+    }
+
+    fn say(&mut self, lower: &str) {
+        let stem = stem(lower);
+        self.found.order.push(Part::Word(stem.clone()));
+        self.found.words.insert(stem);
+    }
+
     /// Takes a token; returns how many tokens it used.
     fn token(&mut self, token: &regex::Captures<'_>, next: Option<&str>) -> usize {
         let whole = token.get(0).map_or("", |found| found.as_str());
         if token.name("stop").is_some() {
-            self.fresh = true;
+            (self.fresh, self.first) = (true, None);
             return 1;
         }
         if token.name("percent").is_some() {
             return 1;
+        }
+        if token.name("money").is_some() {
+            return self.money(whole, next);
         }
         let used = if token.name("url").is_some() {
             self.push(FactKind::Url, whole.trim_end_matches(['.', ',', ';', ':']))
@@ -230,6 +297,15 @@ impl Scan {
         used
     }
 
+    /// `$5`: the sign before a number is its unit.
+    fn money(&mut self, sign: &str, next: Option<&str>) -> usize {
+        let number = next.filter(|next| next.starts_with(|ch: char| ch.is_ascii_digit()));
+        number.map_or(1, |number| {
+            self.add(FactKind::Number, number, unit(sign));
+            2
+        })
+    }
+
     fn push(&mut self, kind: FactKind, shown: &str) -> usize {
         self.add(kind, shown, None);
         1
@@ -238,7 +314,7 @@ impl Scan {
     fn add(&mut self, kind: FactKind, shown: &str, unit: Option<&'static str>) {
         let key = key_of(kind, shown);
         if !key.is_empty() {
-            self.found.facts.push(Fact { kind, key, unit, shown: shown.to_string() });
+            self.put(Fact { kind, key, unit, shown: shown.to_string() });
         }
     }
 
@@ -291,21 +367,26 @@ impl Scan {
     }
 
     fn plain(&mut self, text: &str) {
-        let first = text.chars().next().is_some_and(char::is_uppercase);
-        if first && !self.fresh && !is_stop(&text.to_lowercase()) {
+        let capital = text.chars().next().is_some_and(char::is_uppercase);
+        let named = capital && !is_stop(&text.to_lowercase());
+        if named && !self.fresh {
+            if let Some(first) = self.first.take() {
+                self.add(FactKind::Name, &first, None);
+            }
             self.add(FactKind::Name, text, None);
         }
+        self.first = Some(text.to_string()).filter(|_| named && self.fresh);
         for part in text.split(['-', '\'', '’', ':']) {
             let lower = part.to_lowercase();
-            if let Some(digits) = number_word(&lower) {
-                self.found.facts.push(Fact {
+            if let Some((value, _)) = spelled(std::slice::from_ref(&lower)) {
+                self.put(Fact {
                     kind: FactKind::Number,
-                    key: digits.to_string(),
+                    key: value.to_string(),
                     unit: None,
                     shown: part.to_string(),
                 });
             } else if !is_stop(&lower) {
-                self.found.words.insert(stem(&lower));
+                self.say(&lower);
             }
         }
     }
@@ -403,64 +484,4 @@ fn number_key(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn keys(text: &str) -> Vec<String> {
-        Facts::of(text).facts.into_iter().map(|fact| fact.key).collect()
-    }
-
-    #[test]
-    fn facts_of_ordinary_notes() {
-        assert_eq!(
-            keys(
-                "Fixed it in src/store/sqlite.rs: set PRAGMA busy_timeout=5000 in open_connection()."
-            ),
-            ["src/store/sqlite.rs", "pragma", "busy_timeout", "5000", "open_connection"]
-        );
-        assert_eq!(
-            keys(
-                "only on 502/503/504, backoff 200ms/400ms, commit 4be19d2, SEC-118 and -D warnings"
-            ),
-            ["502", "503", "504", "200", "400", "4be19d2", "sec-118", "-d"]
-        );
-        assert_eq!(keys("the and/or of client/server"), Vec::<String>::new());
-    }
-
-    #[test]
-    fn numbers_are_compared_by_value_and_unit() {
-        let source = Facts::of("La page met 2,8 s, the job 14m20s, 10,000 rows, three attempts");
-        for stated in ["2.8 s", "14m20s", "14 min 20 s", "10000", "3 attempts"] {
-            let facts = Facts::of(stated);
-            assert!(
-                facts.facts.iter().all(|fact| {
-                    source.states(fact)
-                        || duration_parts("14m20s").iter().any(|(n, _)| *n == fact.key)
-                }),
-                "{stated}"
-            );
-        }
-        assert!(!source.states(&Facts::of("2.8 min").facts[0]));
-        assert!(!source.states(&Facts::of("4 attempts").facts[0]));
-    }
-
-    #[test]
-    fn a_duration_is_stated_by_its_spelled_form() {
-        let fact = Facts::of("14m20s").facts[0].clone();
-        assert!(Facts::of("it took 14 min 20 s").states(&fact));
-        assert!(!Facts::of("it took 14 min").states(&fact));
-    }
-
-    #[test]
-    fn a_month_with_a_year_is_a_date() {
-        assert!(Facts::of("on 2026-05-20").states(&Facts::of("in May 2026").facts[0]));
-        assert!(!Facts::of("on 2026-06-20").states(&Facts::of("in May 2026").facts[0]));
-    }
-
-    #[test]
-    fn a_file_is_stated_by_its_tail() {
-        let source = Facts::of("see src/http/client.ts");
-        assert!(source.states(&Facts::of("client.ts is wrong").facts[0]));
-        assert!(!source.states(&Facts::of("ent.ts is wrong").facts[0]));
-    }
-}
+mod tests;

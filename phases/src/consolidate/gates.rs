@@ -1,13 +1,15 @@
 //! The gates: what a text must pass before any source is retired for it. Each is a pure check of
 //! the text against its sources; none trusts the model that wrote it.
 
-use super::coverage::{capitals_are_grammar, denies};
-use super::facts::{FactKind, Facts, contains_token, duration_parts, flat};
+use super::coverage::capitals_are_grammar;
+use super::facts::{Fact, FactKind, Facts, contains_token, duration_parts, flat};
+use super::negation::negations;
 use super::note::Note;
 use super::sentences::sentences;
+use super::swapped::swapped;
 use super::values::{Comparison, words};
-use super::words::{is_former, is_negation, is_stop, stem};
-use std::collections::BTreeSet;
+use super::wording::{bounds, marks_former, multiplier, reversed, unknown_subject};
+use super::words::{is_stop, stem, unit};
 use std::fmt;
 
 /// Why a text was refused; the name is the counter.
@@ -21,6 +23,12 @@ pub enum Refusal {
     NegationLost(String),
     /// A rule got a "not".
     NegationAdded(String),
+    /// "enabled" became "disabled", "before" became "after".
+    Reversed(String),
+    /// "at most" became "at least".
+    BoundChanged(String),
+    /// A value or a name was given to another thing.
+    Swapped(String),
     /// A former value is stated as the current one.
     StaleValue(String),
     /// The current value is missing.
@@ -47,6 +55,9 @@ impl Refusal {
             Self::Lossy(_) => "lossy_merge",
             Self::NegationLost(_) => "negation_lost",
             Self::NegationAdded(_) => "negation_added",
+            Self::Reversed(_) => "reversed",
+            Self::BoundChanged(_) => "bound_changed",
+            Self::Swapped(_) => "swapped_value",
             Self::StaleValue(_) => "stale_value",
             Self::NewestMissing(_) => "newest_missing",
             Self::LeakedRules(_) => "leaked_rules",
@@ -67,7 +78,11 @@ impl fmt::Display for Refusal {
             Self::Lossy(share) => {
                 write!(f, ": keeps {:.0} % of what the sources state", share * 100.0)
             }
-            Self::NegationLost(what) | Self::NegationAdded(what) => write!(f, ": \"{what}\""),
+            Self::NegationLost(what)
+            | Self::NegationAdded(what)
+            | Self::Reversed(what)
+            | Self::BoundChanged(what)
+            | Self::Swapped(what) => write!(f, ": \"{what}\""),
             Self::StaleValue(what) => write!(f, ": states \"{what}\", which no longer holds"),
             Self::NewestMissing(what) => write!(f, ": does not state \"{what}\""),
             Self::LeakedRules(what) | Self::GenericTitle(what) | Self::Markup(what) => {
@@ -101,6 +116,9 @@ pub fn refusals(claim: &Claim<'_>) -> Vec<Refusal> {
     let mut found = Vec::new();
     found.extend(invented(claim, &facts));
     found.extend(negations(claim));
+    found.extend(reversed(claim));
+    found.extend(bounds(claim));
+    found.extend(swapped(claim));
     found.extend(values(claim, &facts));
     found.extend(leaked(claim));
     found.extend(generic_title(claim));
@@ -131,20 +149,28 @@ fn invented(claim: &Claim<'_>, facts: &Facts) -> Option<Refusal> {
     let names_count = !capitals_are_grammar(claim.notes);
     let title = Facts::of(claim.title);
     let of_title = title.facts.iter().filter(|fact| fact.kind != FactKind::Name);
-    facts
+    let unknown = facts
         .facts
         .iter()
         .filter(|fact| fact.kind != FactKind::Name || names_count)
         .chain(of_title)
         .find(|fact| !ACRONYMS.contains(&fact.key.as_str()) && !known(claim.notes, fact))
-        .map(|fact| Refusal::InventedFact(fact.shown.clone()))
+        .map(|fact| fact.shown.clone());
+    unknown
+        .or_else(|| multiplier(claim))
+        .or_else(|| unknown_subject(claim).filter(|_| names_count))
+        .map(Refusal::InventedFact)
 }
 
-fn known(notes: &[Note], fact: &super::facts::Fact) -> bool {
+fn known(notes: &[Note], fact: &Fact) -> bool {
     notes.iter().any(|note| {
-        note.facts.states(fact)
+        (note.facts.states(fact) && has_unit(note, fact))
             || match fact.kind {
-                FactKind::Number => is_part(&note.facts, fact) || is_year(note, &fact.key),
+                FactKind::Number => {
+                    is_part(&note.facts, fact)
+                        || is_year(note, &fact.key)
+                        || is_small_word(note, &fact.key)
+                }
                 FactKind::Date => note.day.starts_with(&fact.key) || note.day.ends_with(&fact.key),
                 FactKind::Name => note.facts.says(&stem(&fact.key)),
                 FactKind::Code => note.facts.flat.contains(&fact.key),
@@ -157,8 +183,44 @@ fn known(notes: &[Note], fact: &super::facts::Fact) -> bool {
     })
 }
 
+/// Whether a note that states a number gives it this unit, or none while the unit stands elsewhere
+/// in it ("12 to 24 minutes", `timeout_ms = 5000`). A unit that is in no source is invented.
+fn has_unit(note: &Note, fact: &Fact) -> bool {
+    let Some(wanted) = fact.unit else { return true };
+    let same = |own: &&Fact| own.kind == FactKind::Number && own.key == fact.key;
+    let own: Vec<&Fact> = note.facts.facts.iter().filter(same).collect();
+    let agrees = |own: &&Fact| {
+        own.unit.is_some_and(|unit| unit == wanted || (wanted == "min" && unit == "m"))
+    };
+    let mentioned = || {
+        words(&note.facts.flat)
+            .iter()
+            .flat_map(|word| word.split('_').map(str::to_string).collect::<Vec<_>>())
+            .any(|word| {
+                let letters = word.trim_start_matches(|ch: char| ch.is_ascii_digit() || ch == '.');
+                unit(letters) == Some(wanted)
+            })
+            || (wanted == "%" && note.facts.flat.contains('%'))
+    };
+    own.is_empty()
+        || own.iter().any(agrees)
+        || (own.iter().any(|one| one.unit.is_none()) && mentioned())
+}
+
+/// `1` and `2` where a source says "one" or "both".
+fn is_small_word(note: &Note, key: &str) -> bool {
+    const ONE: &[&str] = &["one", "single", "once", "un", "une", "ein", "eine", "einen"];
+    const TWO: &[&str] = &["two", "both", "twice", "deux", "zwei", "beide", "beiden"];
+    let words = match key {
+        "1" => ONE,
+        "2" => TWO,
+        _ => return false,
+    };
+    words.iter().any(|word| contains_token(&note.facts.flat, word))
+}
+
 /// `14 min` where a source says `14m20s`.
-fn is_part(source: &Facts, fact: &super::facts::Fact) -> bool {
+fn is_part(source: &Facts, fact: &Fact) -> bool {
     source.facts.iter().any(|own| {
         duration_parts(&own.key)
             .iter()
@@ -170,84 +232,6 @@ fn is_year(note: &Note, key: &str) -> bool {
     key.len() == 4
         && (note.day.starts_with(key)
             || note.facts.facts.iter().any(|f| f.kind == FactKind::Date && f.key.starts_with(key)))
-}
-
-/// A clause with the stems that it speaks of.
-struct Clause {
-    text: String,
-    stems: BTreeSet<String>,
-}
-
-fn fine_clauses(text: &str) -> Vec<Clause> {
-    sentences(text)
-        .iter()
-        .flat_map(|sentence| {
-            sentence.split([';', ',', ':', '(', ')']).map(str::to_string).collect::<Vec<_>>()
-        })
-        .map(|text| Clause { stems: stems(&text), text })
-        .filter(|clause| clause.stems.len() >= 2)
-        .collect()
-}
-
-fn stems(text: &str) -> BTreeSet<String> {
-    words(text).iter().filter(|w| !is_stop(w) && !is_negation(w)).map(|w| stem(w)).collect()
-}
-
-/// Share of `a`'s stems that `b` has.
-#[allow(clippy::cast_precision_loss, reason = "counts of words are small")]
-fn share(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f64 {
-    if a.is_empty() { 0.0 } else { a.intersection(b).count() as f64 / a.len() as f64 }
-}
-
-/// Share of stems at which two clauses speak of the same.
-const SAME_CLAUSE: f64 = 0.75;
-
-fn negations(claim: &Claim<'_>) -> Option<Refusal> {
-    let own = fine_clauses(claim.text);
-    let own_whole = sentences(claim.text);
-    let current: Vec<Clause> = claim
-        .sources
-        .iter()
-        .flat_map(|&n| super::coverage::current(n, &claim.notes[n], claim.found))
-        .flat_map(|sentence| fine_clauses(&sentence.text))
-        .collect();
-    for source in current.iter().filter(|clause| denies(&clause.text)) {
-        let best = own.iter().max_by(|a, b| {
-            share(&source.stems, &a.stems).total_cmp(&share(&source.stems, &b.stems))
-        });
-        if let Some(best) = best
-            && share(&source.stems, &best.stems) >= SAME_CLAUSE
-            && !denied_around(&best.text, &own_whole)
-        {
-            return Some(Refusal::NegationLost(source.text.trim().to_string()));
-        }
-    }
-    own.iter().filter(|clause| denies(&clause.text)).find_map(|clause| {
-        let alike: Vec<&Clause> = current
-            .iter()
-            .filter(|source| share(&clause.stems, &source.stems) >= SAME_CLAUSE)
-            .collect();
-        let added = !alike.is_empty()
-            && alike.iter().all(|source| !negated_in_sources(claim, &source.text))
-            && !words(&clause.text)
-                .iter()
-                .any(|word| matches!(word.as_str(), "longer" | "anymore" | "plus"));
-        added.then(|| Refusal::NegationAdded(clause.text.trim().to_string()))
-    })
-}
-
-/// Whether the sentence that holds this clause denies anything.
-fn denied_around(clause: &str, whole: &[String]) -> bool {
-    whole
-        .iter()
-        .filter(|sentence| sentence.contains(clause))
-        .any(|sentence| words(sentence).iter().any(|word| is_negation(word)))
-}
-
-fn negated_in_sources(claim: &Claim<'_>, clause: &str) -> bool {
-    claim.notes.iter().flat_map(|note| &note.sentences).any(|sentence| {
-        sentence.text.contains(clause) && words(&sentence.text).iter().any(|word| is_negation(word))
-    })
 }
 
 /// Of two values for the same thing the newest is stated, and the older only as a former one.
@@ -263,20 +247,16 @@ fn values(claim: &Claim<'_>, facts: &Facts) -> Vec<Refusal> {
         }
         let elsewhere = claim.notes.iter().enumerate().any(|(n, note)| {
             super::coverage::current(n, note, claim.found)
-                .any(|sentence| sentence.facts.states(old) && !is_about_former(&sentence.text))
+                .any(|sentence| sentence.facts.states(old) && !marks_former(&sentence.text, old))
         });
         let stated = sentences(claim.text)
             .into_iter()
-            .find(|sentence| Facts::of(sentence).states(old) && !is_about_former(sentence));
+            .find(|sentence| Facts::of(sentence).states(old) && !marks_former(sentence, old));
         if let (Some(_), false) = (stated, elsewhere) {
             found.push(Refusal::StaleValue(old.shown.clone()));
         }
     }
     found
-}
-
-fn is_about_former(sentence: &str) -> bool {
-    words(sentence).iter().any(|word| is_former(word) || super::words::is_strict_negation(word))
 }
 
 /// Words in a row that a text may share with the rules by chance.

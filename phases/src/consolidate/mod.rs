@@ -17,13 +17,18 @@ pub mod extractive;
 pub mod facts;
 pub mod gates;
 pub mod json;
+mod negation;
 pub mod note;
+mod numbers;
 mod prepared;
 pub mod prompt;
 pub mod reply;
 pub mod schema;
 pub mod sentences;
+mod split;
+mod swapped;
 pub mod values;
+mod wording;
 pub mod words;
 
 pub use decide::{Decision, Draft, Measures, Rejection, decide, decide_extractive};
@@ -31,6 +36,9 @@ pub use note::Cluster;
 pub use prepared::{Limits, Prepared, prepare};
 pub use prompt::Question;
 pub use reply::{Reply, ReplyError};
+pub use split::split;
 
+#[cfg(test)]
+mod adversary;
 #[cfg(test)]
 mod tests;

@@ -2,13 +2,15 @@
 
 use super::facts::Facts;
 use super::sentences::sentences;
-use crate::entry::{Actor, Entry, EntryId, hex};
+use crate::entry::{Actor, Entry, EntryId, State, hex};
 use crate::step::Link;
 use regex::Regex;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// A cluster of connected entries, as the connect phase found it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Cluster {
     /// The entries to consolidate: originals only, never a proven entry made of them.
     pub members: Vec<Entry>,
@@ -16,6 +18,9 @@ pub struct Cluster {
     pub links: Vec<Link>,
     /// Proven entries made of some of the members, which the result replaces.
     pub replaces: Vec<Entry>,
+    /// Which members each of those was made of.
+    #[serde(default)]
+    pub origins: BTreeMap<EntryId, Vec<EntryId>>,
 }
 
 impl Cluster {
@@ -24,6 +29,15 @@ impl Cluster {
         let mut ids: Vec<&str> = self.members.iter().map(|entry| entry.id.as_str()).collect();
         ids.sort_unstable();
         hex(ids.join(",").as_bytes(), 16)
+    }
+
+    /// Whether it holds an entry that has yet to be consolidated. A protected one stays buffered
+    /// when a proven entry quotes it, so it counts only where nothing was proven yet.
+    pub fn is_fresh(&self) -> bool {
+        let fresh = |entry: &Entry| {
+            entry.state == State::Buffered && (self.replaces.is_empty() || !entry.is_protected())
+        };
+        self.members.iter().any(fresh)
     }
 }
 

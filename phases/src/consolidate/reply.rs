@@ -148,7 +148,7 @@ pub fn read<T: PartialEq>(
 }
 
 /// The text without `<think>…</think>` parts, also an unclosed one and one whose start is missing.
-fn without_reasoning(text: &str) -> String {
+pub fn without_reasoning(text: &str) -> String {
     let mut rest = text.to_string();
     for tag in ["think", "thinking", "reasoning", "thought"] {
         rest = without_tag(&rest, tag);

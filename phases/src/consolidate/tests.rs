@@ -19,7 +19,7 @@ fn entry(text: &str, created: i64) -> Entry {
     )
 }
 
-fn cluster(texts: &[&str]) -> Cluster {
+pub(super) fn cluster(texts: &[&str]) -> Cluster {
     let day = 86_400_000;
     let members = texts.iter().zip(1..).map(|(text, i)| entry(text, i * day)).collect();
     Cluster { members, ..Cluster::default() }
@@ -38,7 +38,7 @@ fn reply(title: &str, text: &str, sources: &[&str]) -> Result<Reply, ReplyError>
     reply::parse(value.to_string().as_bytes())
 }
 
-fn judge(cluster: &Cluster, title: &str, text: &str) -> Decision {
+pub(super) fn judge(cluster: &Cluster, title: &str, text: &str) -> Decision {
     let prepared = prepare(cluster);
     let labels: Vec<&str> = prepared.notes.iter().map(|note| note.label.as_str()).collect();
     decide(
@@ -52,7 +52,7 @@ fn judge(cluster: &Cluster, title: &str, text: &str) -> Decision {
 }
 
 #[track_caller]
-fn refused_for(decision: &Decision, name: &str) {
+pub(super) fn refused_for(decision: &Decision, name: &str) {
     assert!(decision.drafts.is_empty(), "{decision:?}");
     assert!(decision.measures.refused.contains(&name), "{:?}", decision.rejection);
     assert_eq!(decision.rejection.as_ref().map(|r| r.outcome), Some(ClusterOutcome::Refused));
@@ -218,10 +218,15 @@ fn negations_are_kept() {
 }
 
 #[test]
-fn leaked_instructions_and_generic_titles_are_refused() {
+fn e7_generic_titles_are_refused() {
     let good = "The berth buffer is 25 m, tankers included; 15 m in winter.";
     refused_for(&judge(&berth(), "Merge Notes", good), "generic_title");
     refused_for(&judge(&berth(), "Session Recap", good), "generic_title");
+}
+
+#[test]
+fn leaked_instructions_are_refused() {
+    let good = "The berth buffer is 25 m, tankers included; 15 m in winter.";
     refused_for(
         &judge(
             &berth(),

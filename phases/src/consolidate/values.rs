@@ -129,7 +129,8 @@ fn is_thing(kind: FactKind) -> bool {
 
 /// Words in lower case, numbers included.
 pub fn words(text: &str) -> Vec<String> {
-    text.split(|ch: char| !(ch.is_alphanumeric() || matches!(ch, '_' | '-' | '\'' | '.')))
+    text.replace('’', "'")
+        .split(|ch: char| !(ch.is_alphanumeric() || matches!(ch, '_' | '-' | '\'' | '.')))
         .map(|word| word.trim_matches(['.', '-', '\'']).to_lowercase())
         .filter(|word| !word.is_empty())
         .collect()

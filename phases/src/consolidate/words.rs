@@ -77,9 +77,27 @@ const NEGATION: &[&str] = &[
     "kein",
     "keine",
     "keinen",
+    "keinem",
+    "keiner",
+    "keines",
+    "nichts",
+    "niemand",
+    "weder",
     "ohne",
     "verboten",
     "non",
+    "ne",
+    "rien",
+    "exclude",
+    "excludes",
+    "excluded",
+    "except",
+    "exclus",
+    "exclut",
+    "sauf",
+    "außer",
+    "ausgenommen",
+    "ausgeschlossen",
 ];
 
 /// Denials that turn a rule around: when these are lost the sentence says the opposite.
@@ -104,8 +122,16 @@ const STRICT_NEGATION: &[&str] = &[
     "kein",
     "keine",
     "keinen",
+    "keinem",
+    "keiner",
+    "keines",
+    "nichts",
+    "niemand",
+    "weder",
     "ohne",
     "verboten",
+    "ne",
+    "rien",
 ];
 
 /// Words in a newer note that say that a value was changed.
@@ -223,12 +249,37 @@ pub fn is_stop(word: &str) -> bool {
 
 /// Whether a word (lower case) denies.
 pub fn is_negation(word: &str) -> bool {
-    has(NEGATION, word) || word.ends_with("n't")
+    has(NEGATION, word) || is_contracted(word)
+}
+
+/// `don't`, `dont`, `n'est`.
+fn is_contracted(word: &str) -> bool {
+    const BARE: &[&str] = &[
+        "dont", "cant", "wont", "doesnt", "isnt", "didnt", "mustnt", "shouldnt", "arent", "wasnt",
+    ];
+    word.ends_with("n't") || (word.starts_with("n'") && word.len() > 2) || has(BARE, word)
+}
+
+/// Whether a word (lower case) restricts: without it the statement holds for more.
+pub fn is_only(word: &str) -> bool {
+    const ONLY: &[&str] = &[
+        "only",
+        "solely",
+        "exclusively",
+        "nur",
+        "ausschließlich",
+        "lediglich",
+        "seulement",
+        "uniquement",
+        "exclusivement",
+        "just",
+    ];
+    has(ONLY, word)
 }
 
 /// Whether losing the word (lower case) turns a rule into its opposite.
 pub fn is_strict_negation(word: &str) -> bool {
-    has(STRICT_NEGATION, word) || word.ends_with("n't")
+    has(STRICT_NEGATION, word) || is_contracted(word)
 }
 
 /// Whether the word (lower case) says that something was changed.
@@ -249,28 +300,6 @@ pub fn is_past(word: &str) -> bool {
 /// Whether the word (lower case) opens a scope.
 pub fn is_scope(word: &str) -> bool {
     has(SCOPE, word)
-}
-
-/// The number that a number word (lower case) from three up names.
-pub fn number_word(word: &str) -> Option<&'static str> {
-    const WORDS: &[(&[&str], &str)] = &[
-        (&["three", "trois", "drei"], "3"),
-        (&["four", "quatre", "vier"], "4"),
-        (&["five", "cinq", "fünf"], "5"),
-        (&["six", "sechs"], "6"),
-        (&["seven", "sept", "sieben"], "7"),
-        (&["eight", "huit", "acht"], "8"),
-        (&["nine", "neuf", "neun"], "9"),
-        (&["ten", "dix", "zehn"], "10"),
-        (&["eleven", "onze", "elf"], "11"),
-        (&["twelve", "douze", "zwölf"], "12"),
-        (&["twenty", "vingt", "zwanzig"], "20"),
-        (&["thirty", "trente", "dreißig"], "30"),
-        (&["fifty", "cinquante", "fünfzig"], "50"),
-        (&["hundred", "cent", "hundert"], "100"),
-        (&["thousand", "mille", "tausend"], "1000"),
-    ];
-    WORDS.iter().find(|(names, _)| names.contains(&word)).map(|(_, digits)| *digits)
 }
 
 /// The canonical name of a unit of measure, or `None` where the word is none.
@@ -298,6 +327,19 @@ pub fn unit(word: &str) -> Option<&'static str> {
         (&["km"], "km"),
         (&["px"], "px"),
         (&["hz"], "hz"),
+        (&["khz"], "khz"),
+        (&["mhz"], "mhz"),
+        (&["ghz"], "ghz"),
+        (&["µs", "μs", "microsecond", "microseconds"], "µs"),
+        (&["ns", "nanosecond", "nanoseconds"], "ns"),
+        (&["tb", "tib", "terabytes"], "tb"),
+        (&["byte", "bytes", "octet", "octets"], "byte"),
+        (&["cm"], "cm"),
+        (&["mm"], "mm"),
+        (&["$", "usd", "dollar", "dollars"], "$"),
+        (&["€", "eur", "euro", "euros"], "€"),
+        (&["£", "gbp"], "£"),
+        (&["¥", "jpy", "yen"], "¥"),
     ];
     UNITS.iter().find(|(names, _)| names.contains(&word)).map(|(_, name)| *name)
 }

@@ -2,6 +2,7 @@
 //! not plainly the same or plainly the opposite counts as something else.
 
 use super::tokens::words;
+use crate::consolidate::facts::Facts as Hard;
 use crate::text::normalise;
 use std::collections::BTreeSet;
 
@@ -56,6 +57,19 @@ pub fn standing(fact: &str, line: &str) -> Standing {
         return Standing::Contradicts;
     }
     Standing::Other
+}
+
+/// Whether two texts that are near to each other by meaning state one rule: neither has a value,
+/// name, path or command that the other lacks, and neither denies what the other says.
+pub fn same_fact(one: &str, other: &str) -> bool {
+    if standing(one, other) == Standing::States || standing(other, one) == Standing::States {
+        return true;
+    }
+    let (ours, theirs) = (Hard::of(one), Hard::of(other));
+    let denied = |text: &str| Facts::of(&plain(text)).denied;
+    ours.hard().all(|fact| theirs.states(fact))
+        && theirs.hard().all(|fact| ours.states(fact))
+        && denied(one) == denied(other)
 }
 
 /// Length of the longest common subsequence.
@@ -140,6 +154,14 @@ mod tests {
             standing("The api calls the worker directly", "- The worker calls the api directly"),
             Standing::Other
         );
+    }
+
+    #[test]
+    fn a_rule_in_other_words_is_the_same_and_one_with_another_value_is_not() {
+        let rule = "Never push to the main branch directly";
+        assert!(same_fact(rule, "Do not push straight to the main branch"));
+        assert!(!same_fact(rule, "Push straight to the main branch"));
+        assert!(!same_fact("Listens on port 5173", "The server has port 3000"));
     }
 
     #[test]

@@ -7,12 +7,15 @@
 
 mod blocks;
 mod bm25;
+mod brief;
 mod directions;
 pub mod known;
 mod rank;
 pub mod scope;
+mod sections;
 mod style;
 mod tokens;
 
 pub use blocks::blocks;
+pub use brief::{READABLE, brief};
 pub use rank::{Block, Candidate, Place, Query, Ranked, Ranker, Ranking, Verdict};

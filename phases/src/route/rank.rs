@@ -3,7 +3,8 @@
 use super::bm25::{Bm25, Shape};
 use super::directions::{Directions, add, dot, unit};
 use super::scope::{folder_holds, globs_match};
-use super::style::Style;
+use super::sections::{Member, Nearness, Sections, grow};
+use super::style::{Counts, Look, Rates};
 use super::tokens::{bag, runs};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -107,14 +108,18 @@ impl Ranking {
 }
 
 /// What the signals count for, in units of their own standard deviation over the files. Fitted by
-/// conditional logit on held-out bullets of 14 repositories, so that the softmax of the sum is the
+/// conditional logit on bullets taken out of 14 repositories, so that the softmax of the sum is the
 /// probability of a file; see docs/routing.md for how well that holds on repositories left out.
-const FUSED: f32 = 0.55;
-const RUNS: f32 = 0.20;
-const WORDS: f32 = 0.40;
-const FILE_CENTRE: f32 = 0.26;
-const SECTION_CENTRE: f32 = 0.40;
-const STYLE: f32 = 0.65;
+const FUSED: f32 = 0.30;
+const RUNS: f32 = 0.22;
+const WORDS: f32 = 0.41;
+const FILE_CENTRE: f32 = 0.21;
+const SECTION_CENTRE: f32 = 0.23;
+const STYLE: f32 = 0.29;
+const SECTIONS: f32 = 0.63;
+
+/// Texts by which a file's rates are shrunk towards those of all files.
+const PRIOR: f32 = 5.0;
 
 /// Indexes over the candidates of one scope.
 pub struct Ranker<'a> {
@@ -126,14 +131,30 @@ pub struct Ranker<'a> {
     block_words: Bm25,
     block_runs: Bm25,
     directions: Option<Directions>,
-    styles: Vec<Style>,
-    average: Style,
+    styles: Vec<Rates>,
+    average: Rates,
+    grouped: Sections,
     /// Every block of every file, in order.
     all: Vec<Entry<'a>>,
     /// Unit centre of each file's block vectors.
     centres: Vec<Vec<f32>>,
     /// The same for sections, with the file of each.
     sections: Vec<(usize, Vec<f32>)>,
+}
+
+/// How the blocks of all files are worded, and those of each.
+fn wordings(files: &[Candidate]) -> (Rates, Vec<Rates>) {
+    let mut all = Counts::default();
+    let mut own = vec![Counts::default(); files.len()];
+    for (counts, file) in own.iter_mut().zip(files) {
+        for look in block_texts(file).map(Look::of) {
+            counts.add(&look);
+            all.add(&look);
+        }
+    }
+    let average = all.rates();
+    let own = own.iter().map(|counts| counts.shrunk(&average, PRIOR)).collect();
+    (average, own)
 }
 
 struct Entry<'a> {
@@ -151,6 +172,9 @@ struct Signals {
     fused: Vec<f32>,
     cosines: Vec<f32>,
     lexical: Vec<f32>,
+    /// One a section.
+    sections: Vec<f32>,
+    styles: Vec<f32>,
 }
 
 impl<'a> Ranker<'a> {
@@ -168,6 +192,12 @@ impl<'a> Ranker<'a> {
                 all.push(Entry { file, number, block, own });
             }
         }
+        let (average, styles) = wordings(files);
+        let members: Vec<Member<'_>> = all
+            .iter()
+            .map(|entry| Member { file: entry.file, block: entry.block, own: &entry.own })
+            .collect();
+        let grouped = Sections::of(files, &members, &styles);
         let texts = || files.iter().map(whole_text);
         let blocks = || all.iter().map(|entry| with_headings(&files[entry.file], entry.block));
         Self {
@@ -175,8 +205,9 @@ impl<'a> Ranker<'a> {
             runs: Bm25::new(texts().map(|text| runs(&text)), Shape::SHORT),
             block_words: Bm25::new(blocks().map(|text| bag(&text)), Shape::SHORT),
             block_runs: Bm25::new(blocks().map(|text| runs(&text)), Shape::SHORT),
-            styles: files.iter().map(|file| Style::of(block_texts(file))).collect(),
-            average: Style::of(files.iter().flat_map(block_texts)),
+            styles,
+            average,
+            grouped,
             centres: files.iter().map(|file| centre(users(file))).collect(),
             sections: section_centres(files),
             plain_words: OnceCell::new(),
@@ -192,9 +223,8 @@ impl<'a> Ranker<'a> {
             return Ranking::default();
         }
         let signals = self.signals(query);
-        let totals = self.totals(query, &signals);
-        let scores = softmax(&totals);
-        let places = self.best_places(&signals.fused);
+        let scores = softmax(&self.totals(query, &signals));
+        let places = self.best_places(&signals.sections);
         let mut files: Vec<Ranked> = (0..self.files.len())
             .map(|file| Ranked {
                 file,
@@ -252,10 +282,18 @@ impl<'a> Ranker<'a> {
             let most = values.iter().copied().fold(1e-6, f32::max);
             add(&mut fused, values, 1.0 / most);
         }
+        let cosines: Vec<f32> =
+            self.all.iter().map(|entry| dot(&entry.block.vector, &query.vector)).collect();
+        let look = Look::of(&query.text);
+        let average = self.average.likelihood(&look);
+        let nearness =
+            Nearness { fused: &fused, cosines: &cosines, own: &own, look: &look, average };
         Signals {
             words: self.words.scores(&terms),
             runs: self.runs.scores(&query_runs),
-            cosines: self.all.iter().map(|entry| dot(&entry.block.vector, &query.vector)).collect(),
+            sections: self.grouped.scores(&nearness),
+            styles: self.styles.iter().map(|style| style.likelihood(&look) - average).collect(),
+            cosines,
             fused,
             lexical,
         }
@@ -264,15 +302,14 @@ impl<'a> Ranker<'a> {
     fn totals(&self, query: &Query, signals: &Signals) -> Vec<f32> {
         let centres: Vec<f32> =
             self.centres.iter().map(|centre| dot(centre, &query.vector)).collect();
-        let styles: Vec<f32> =
-            self.styles.iter().map(|style| style.fit(&self.average, &query.text)).collect();
         let weighed = [
             (FUSED, self.three_nearest(&signals.fused)),
             (RUNS, signals.runs.clone()),
             (WORDS, signals.words.clone()),
             (FILE_CENTRE, centres),
             (SECTION_CENTRE, self.section_signal(&query.vector)),
-            (STYLE, styles),
+            (STYLE, signals.styles.clone()),
+            (SECTIONS, self.grouped.summed(self.files.len(), &signals.sections)),
         ];
         let mut totals: Vec<f32> = self.files.iter().map(|file| scope_bonus(file, query)).collect();
         for (weight, values) in &weighed {
@@ -316,18 +353,15 @@ impl<'a> Ranker<'a> {
         sums
     }
 
-    /// The section of each file with the nearest block; without any near one, the first section
-    /// with text in it, else the first with a heading.
-    fn best_places(&self, fused: &[f32]) -> Vec<usize> {
-        let first = |file: &Candidate| {
-            let used = users(file).next().map(|block| block.place);
-            used.unwrap_or_else(|| 1.min(file.places.len().saturating_sub(1)))
-        };
+    /// The likeliest section of each file; in a file without text of its own the first with a
+    /// heading.
+    fn best_places(&self, scores: &[f32]) -> Vec<usize> {
+        let first = |file: &Candidate| 1.min(file.places.len().saturating_sub(1));
         let mut best: Vec<(f32, usize)> =
-            self.files.iter().map(|file| (0.0, first(file))).collect();
-        for (entry, value) in self.all.iter().zip(fused) {
-            if *value > best[entry.file].0 {
-                best[entry.file] = (*value, entry.block.place);
+            self.files.iter().map(|file| (f32::NEG_INFINITY, first(file))).collect();
+        for ((file, place), score) in self.grouped.places().zip(scores) {
+            if *score > best[file].0 {
+                best[file] = (*score, place);
             }
         }
         best.into_iter().map(|(_, place)| place).collect()
@@ -360,12 +394,7 @@ fn with_headings(file: &Candidate, block: &Block) -> String {
 
 fn centre<'b>(blocks: impl Iterator<Item = &'b Block>) -> Vec<f32> {
     let mut sum: Vec<f32> = Vec::new();
-    for block in blocks {
-        if sum.len() < block.vector.len() {
-            sum.resize(block.vector.len(), 0.0);
-        }
-        add(&mut sum, &block.vector, 1.0);
-    }
+    blocks.for_each(|block| grow(&mut sum, &block.vector));
     unit(sum)
 }
 
@@ -382,7 +411,7 @@ fn section_centres(files: &[Candidate]) -> Vec<(usize, Vec<f32>)> {
 }
 
 /// Indexes by falling value, the lower index first among equals.
-fn order(values: &[f32]) -> Vec<usize> {
+pub(super) fn order(values: &[f32]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|one, other| values[*other].total_cmp(&values[*one]).then(one.cmp(other)));
     order

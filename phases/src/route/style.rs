@@ -1,58 +1,87 @@
-//! How a file words things: a file of one-line commands and a file of prose take different lines.
+//! How a file or a section words things: one of one-line commands and one of prose take different
+//! lines.
 //!
-//! Each mark is yes or no for a block; a file's rates, shrunk towards those of all files, give the
-//! log-likelihood of a text against the average (naive Bayes).
+//! Each mark is yes or no for a block; rates, shrunk towards those of what is around (a section's
+//! towards its file's, a file's towards those of all files), give the log-likelihood of a text
+//! against the average (naive Bayes).
 
 /// Marks of a text.
 const MARKS: usize = 12;
 /// Classes of length.
 const LENGTHS: usize = 5;
-/// Blocks by which a file's rates are shrunk towards the average.
-const PRIOR: f32 = 5.0;
 
-/// How often each mark and each length occurs.
+/// The marks and the length of one text.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    marks: [bool; MARKS],
+    length: usize,
+}
+
+impl Look {
+    /// Of `text`, list mark and emphasis left out.
+    pub fn of(text: &str) -> Self {
+        let text = bare(text);
+        Self { marks: marks(&text), length: length(&text) }
+    }
+}
+
+/// How often each mark and each length occurs among some texts.
 #[derive(Clone, Debug, Default)]
-pub struct Style {
+pub struct Counts {
     marks: [f32; MARKS],
     lengths: [f32; LENGTHS],
-    blocks: f32,
+    texts: f32,
 }
 
-impl Style {
-    /// The rates in `texts`.
-    pub fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
-        let mut style = Self::default();
-        for text in texts {
-            let text = bare(text);
-            for (count, mark) in style.marks.iter_mut().zip(marks(&text)) {
-                *count += f32::from(u8::from(mark));
-            }
-            style.lengths[length(&text)] += 1.0;
-            style.blocks += 1.0;
+impl Counts {
+    /// One more text.
+    pub fn add(&mut self, look: &Look) {
+        for (count, mark) in self.marks.iter_mut().zip(look.marks) {
+            *count += f32::from(u8::from(mark));
         }
-        style
+        self.lengths[look.length] += 1.0;
+        self.texts += 1.0;
     }
 
-    /// Log-likelihood of `text` here, less that in `average`.
-    pub fn fit(&self, average: &Self, text: &str) -> f32 {
-        let text = bare(text);
-        let (all, own) = (average.blocks.max(1.0), self.blocks + PRIOR);
-        let mut sum = 0.0;
-        for (n, mark) in marks(&text).into_iter().enumerate() {
-            let base = average.marks[n] / all;
-            let rate = (self.marks[n] + PRIOR * base) / own;
-            sum += log_odds(rate, mark) - log_odds(base, mark);
+    /// The plain rates.
+    pub fn rates(&self) -> Rates {
+        let all = self.texts.max(1.0);
+        Rates {
+            marks: self.marks.map(|count| count / all),
+            lengths: self.lengths.map(|count| count / all),
         }
-        let n = length(&text);
-        let base = average.lengths[n] / all;
-        let rate = (self.lengths[n] + PRIOR * base) / own;
-        sum + rate.max(0.01).ln() - base.max(0.01).ln()
+    }
+
+    /// The rates, shrunk towards `around` as if `prior` texts of it were among these.
+    pub fn shrunk(&self, around: &Rates, prior: f32) -> Rates {
+        let all = self.texts + prior;
+        let mut rates = around.clone();
+        for (rate, count) in rates.marks.iter_mut().zip(self.marks) {
+            *rate = (count + prior * *rate) / all;
+        }
+        for (rate, count) in rates.lengths.iter_mut().zip(self.lengths) {
+            *rate = (count + prior * *rate) / all;
+        }
+        rates
     }
 }
 
-fn log_odds(rate: f32, mark: bool) -> f32 {
-    let rate = rate.clamp(0.01, 0.99);
-    if mark { rate.ln() } else { (1.0 - rate).ln() }
+/// Shares of texts with each mark and each length.
+#[derive(Clone, Debug)]
+pub struct Rates {
+    marks: [f32; MARKS],
+    lengths: [f32; LENGTHS],
+}
+
+impl Rates {
+    /// Log-likelihood of a text under these rates.
+    pub fn likelihood(&self, look: &Look) -> f32 {
+        let marks = self.marks.iter().zip(look.marks).map(|(rate, mark)| {
+            let rate = rate.clamp(0.01, 0.99);
+            if mark { rate.ln() } else { (1.0 - rate).ln() }
+        });
+        marks.sum::<f32>() + self.lengths[look.length].max(0.01).ln()
+    }
 }
 
 /// Without list mark and emphasis.
@@ -107,13 +136,23 @@ fn length(text: &str) -> usize {
 mod tests {
     use super::*;
 
+    fn counts(texts: &[&str]) -> Counts {
+        let mut counts = Counts::default();
+        texts.iter().for_each(|text| counts.add(&Look::of(text)));
+        counts
+    }
+
     #[test]
     fn a_text_fits_where_texts_are_like_it() {
         let commands = ["- `a`: run", "- `b`: build", "- `c`: clean"];
         let prose = ["It is so.", "We do that because of this.", "Then it ends."];
-        let (one, two) = (Style::of(commands.into_iter()), Style::of(prose.into_iter()));
-        let all = Style::of(commands.into_iter().chain(prose));
-        assert!(one.fit(&all, "`d`: deploy") > two.fit(&all, "`d`: deploy"));
-        assert!(two.fit(&all, "This holds.") > one.fit(&all, "This holds."));
+        let average = counts(&[commands, prose].concat()).rates();
+        let one = counts(&commands).shrunk(&average, 5.0);
+        let two = counts(&prose).shrunk(&average, 5.0);
+        let fits = |text| {
+            let look = Look::of(text);
+            one.likelihood(&look) > two.likelihood(&look)
+        };
+        assert!(fits("`d`: deploy") && !fits("This holds."));
     }
 }

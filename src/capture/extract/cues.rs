@@ -27,9 +27,9 @@ struct UserLists {
 #[derive(Deserialize)]
 struct AssistantLists {
     strong: Vec<String>,
-    weak: Vec<String>,
     complaint: Vec<String>,
     talk: Vec<String>,
+    progress: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -74,6 +74,7 @@ pub struct Cues {
     user: Speaker,
     assistant: Speaker,
     talk: Regex,
+    progress: Regex,
     hedge: Regex,
     statement: Statement,
     report: Regex,
@@ -100,10 +101,11 @@ impl Cues {
             assistant: Speaker {
                 standing: None,
                 strong: anywhere(&assistant.strong),
-                weak: anywhere(&assistant.weak),
+                weak: anywhere(&user.weak),
                 complaint: anywhere(&assistant.complaint),
             },
             talk: at_start(&assistant.talk),
+            progress: anywhere(&assistant.progress),
             hedge: anywhere(&common.hedge),
             statement: Statement::new(&common),
             report: anywhere(&common.report),
@@ -131,7 +133,23 @@ impl Cues {
         if self.talk.is_match(sentence) {
             return Sort::Chatter;
         }
-        self.sort(sentence, self.points(&self.assistant, sentence, 2))
+        self.sort(sentence, self.reply_points(sentence) - 1)
+    }
+
+    /// Whether a sentence of a reply is a statement that may be worth keeping where nothing of the
+    /// reply is plainly so.
+    pub fn may_conclude(&self, sentence: &str) -> bool {
+        !self.talk.is_match(sentence)
+            && !is_question(sentence)
+            && self.states(sentence)
+            && self.reply_points(sentence) >= ENOUGH
+    }
+
+    /// Points of a sentence of a reply. Assistants state much and doubt little: it takes one more
+    /// than with a user, and what they say of their work does not count.
+    fn reply_points(&self, sentence: &str) -> i32 {
+        let progress = if self.progress.is_match(sentence) { 3 } else { 0 };
+        self.points(&self.assistant, sentence, 2) - progress
     }
 
     /// Whether a prompt begins by confirming the answer before it.
@@ -155,7 +173,7 @@ impl Cues {
         weigh(stands, 4)
             + weigh(strong, 2)
             + weak_words(&speaker.weak, sentence).min(2) as i32
-            + weigh(is_user && self.states(sentence), 1)
+            + weigh(self.states(sentence), 1)
             - weigh(has(&speaker.complaint), 4)
             - weigh(has(&self.hedge), hedge)
             - weigh(reports, 1)

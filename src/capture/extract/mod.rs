@@ -159,7 +159,11 @@ impl Extractor {
         for (at, message) in messages.iter().enumerate() {
             let texts = match &message.content {
                 Content::Prompt(text) => {
-                    found.extend(self.confirmed(&messages[..at], text));
+                    if let Some(confirmed) = self.confirmed(&messages[..at], text) {
+                        // The answer by itself is part of it.
+                        found.retain(|find: &Find| !confirmed.text.contains(&find.text));
+                        found.push(confirmed);
+                    }
                     self.in_prompt(text)
                 }
                 Content::Reply(text) if is_last_of_turn(&messages[at..]) => {
@@ -191,10 +195,21 @@ impl Extractor {
             Sort::Knowledge if echo.repeats(sentence) => Sort::Chatter,
             sort => sort,
         };
-        let mut found = self.statements(&paragraphs(text), &sort);
+        let paragraphs = paragraphs(text);
+        let mut found = self.statements(&paragraphs, &sort);
+        if found.is_empty() {
+            found.extend(self.conclusion(&paragraphs));
+        }
         found.retain(|(text, _)| !echo.repeats(text));
         found.truncate(MOST_FROM_REPLY);
         found
+    }
+
+    /// The first sentence of a reply that may be what was found out, where none is so plainly.
+    fn conclusion(&self, paragraphs: &[Paragraph]) -> Option<(String, Kind)> {
+        let all = paragraphs.iter().flat_map(|paragraph| sentences(&paragraph.text));
+        let first = all.into_iter().find(|sentence| self.cues.may_conclude(sentence))?;
+        self.alone(first, None)
     }
 
     fn statements(

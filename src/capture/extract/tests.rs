@@ -6,9 +6,13 @@ use crate::config::Layers;
 use proptest::prelude::*;
 use std::path::Path;
 
-fn extractor() -> Extractor {
-    let marks = Layers::defaults().settings().unwrap().capture.marks;
-    Extractor::new(&marks, Redactor::default()).unwrap()
+/// Made once: its phrases are one large expression.
+fn extractor() -> &'static Extractor {
+    static EXTRACTOR: std::sync::LazyLock<Extractor> = std::sync::LazyLock::new(|| {
+        let marks = Layers::defaults().settings().unwrap().capture.marks;
+        Extractor::new(&marks, Redactor::default()).unwrap()
+    });
+    &EXTRACTOR
 }
 
 fn in_prompt(text: &str) -> Vec<String> {
@@ -54,7 +58,10 @@ fn the_samples_give_what_is_worth_keeping() {
     );
     assert_eq!(
         texts("03-huge-tool-result.jsonl"),
-        ["Then fix the exporter: an IMO number is unique per call sign, so dedupe on both fields."]
+        [
+            "Vessel 9004099 is a duplicate of 9004098; line 4101 of the log says so.",
+            "Then fix the exporter: an IMO number is unique per call sign, so dedupe on both fields.",
+        ]
     );
     assert_eq!(
         texts("04-sidechain-compact-branch.jsonl"),
@@ -82,6 +89,7 @@ fn the_samples_give_what_is_worth_keeping() {
         texts("09-codex-rollout.jsonl"),
         [
             "The lint step is slow; run clippy only on changed crates from now on.",
+            "`scripts/lint.sh` now lints only crates touched since main.",
             "Never push to main without the harbour master label.",
         ]
     );
@@ -245,4 +253,84 @@ fn labelled_sentences_are_judged_as_people_would() {
     }
     let (right, worth, noise) = judge("unseen");
     assert!(right * 100 >= worth * 60 && noise <= 5);
+}
+
+/// What came of the invented endings of conversations in `endings.jsonl` that belong to `half`.
+#[derive(Debug, Default)]
+struct Judged {
+    /// Statements worth keeping, and how many of them were kept.
+    worth: usize,
+    kept: usize,
+    /// Endings that say nothing, and how many of them left nothing.
+    silent: usize,
+    left_nothing: usize,
+    /// Finds that hold no statement worth keeping.
+    noise: usize,
+}
+
+/// What a conversation of one question, one reply and perhaps a last word leaves.
+fn ending(line: &serde_json::Value) -> Vec<String> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let said = |kind: &str, text: &str| {
+        let content = serde_json::json!([{ "type": "text", "text": text }]);
+        serde_json::json!({ "type": kind, "cwd": "/p", "message": { "content": content } })
+    };
+    let parts = [("user", "ask"), ("assistant", "reply"), ("user", "close")];
+    let lines = parts.iter().map(|(kind, field)| (kind, line[*field].as_str().unwrap()));
+    let text: String = lines
+        .filter(|(_, text)| !text.is_empty())
+        .map(|(kind, text)| format!("{}\n", said(kind, text)))
+        .collect();
+    std::fs::write(file.path(), text).unwrap();
+    let extractor = extractor();
+    let mut found = Vec::new();
+    read(file.path(), &Cursor::default(), Limits::default(), &mut |messages, echo| {
+        let (mut sitting, mut counts) = (Sitting::default(), Counts::default());
+        found.extend(extractor.finds(messages, echo, &mut sitting, &mut counts));
+    })
+    .unwrap();
+    found.into_iter().map(|find| find.text).collect()
+}
+
+fn endings(half: &str) -> Judged {
+    let text = std::fs::read_to_string("tests/fixtures/capture/endings.jsonl").unwrap();
+    let mut judged = Judged::default();
+    for line in text.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        if line["half"] != half {
+            continue;
+        }
+        let found = ending(&line);
+        let keep: Vec<&str> =
+            line["keep"].as_array().unwrap().iter().map(|words| words.as_str().unwrap()).collect();
+        judged.worth += keep.len();
+        for words in &keep {
+            let is_kept = found.iter().any(|text| text.contains(words));
+            judged.kept += usize::from(is_kept);
+            if !is_kept {
+                println!("lost:  {words}");
+            }
+        }
+        if keep.is_empty() {
+            judged.silent += 1;
+            judged.left_nothing += usize::from(found.is_empty());
+        }
+        for text in found.iter().filter(|text| !keep.iter().any(|words| text.contains(words))) {
+            judged.noise += 1;
+            println!("noise: {text}");
+        }
+    }
+    println!("{half}: {judged:?}");
+    judged
+}
+
+/// One half was looked at while the phrases were chosen, the other was not.
+#[test]
+fn endings_leave_what_was_found_out_and_chatter_leaves_nothing() {
+    let (work, check) = (endings("work"), endings("check"));
+    assert!(work.kept * 100 >= work.worth * 80 && work.noise <= 2, "{work:?}");
+    assert!(check.kept * 100 >= check.worth * 70 && check.noise <= 4, "{check:?}");
+    for half in [work, check] {
+        assert_eq!(half.left_nothing, half.silent);
+    }
 }

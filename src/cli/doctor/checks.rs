@@ -21,6 +21,7 @@ pub fn judge(settings: &ConsolidateSettings, found: &mut Checkup) {
         findings.extend(quality(&settings.doctor, line));
     }
     findings.extend(attempts(&settings.doctor, found));
+    findings.extend(failing(found));
     found.findings = findings;
 }
 
@@ -96,6 +97,12 @@ fn quality(doctor: &DoctorSettings, line: &Quality) -> Vec<String> {
         &format!("are identical for different clusters ({CONTEXT})"),
     );
     above(line.leaked, doctor.leaked, &format!("restate the instructions ({CONTEXT})"));
+    if line.unreadable_run >= doctor.run.max(1) {
+        findings.push(format!(
+            "{}: the last {} replies cannot be read, earlier ones could ({CONTEXT})",
+            line.model, line.unreadable_run
+        ));
+    }
     if line.model != "extractive" && line.length.is_some_and(|length| length < doctor.min_length) {
         let length = line.length.unwrap_or(0.0) * 100.0;
         findings.push(format!(
@@ -120,6 +127,16 @@ fn attempts(doctor: &DoctorSettings, found: &Checkup) -> Option<String> {
         .then(|| format!("{each:.1} attempts a merge ({CONTEXT})"))
 }
 
+/// Since when consolidation fails, and how many clusters wait.
+fn failing(found: &Checkup) -> Option<String> {
+    let one = found.consolidation.as_ref()?;
+    let since = crate::clock::format_time(one.failing_since?);
+    Some(format!(
+        "consolidation has been failing since {since}; {} clusters wait: `lifecycle status` says why",
+        one.waiting
+    ))
+}
+
 /// Models that an Ollama server holds beside ours.
 pub fn other_models(http: &Http, provider: &Provider) -> Vec<String> {
     if provider.kind != ProviderKind::Ollama {
@@ -136,6 +153,22 @@ pub fn other_models(http: &Http, provider: &Provider) -> Vec<String> {
         .filter(|name| *name != provider.model && *name != format!("{}:latest", provider.model))
         .map(str::to_string)
         .collect()
+}
+
+/// The warning that the model is loaded with another context than each of our requests states:
+/// Ollama loads it again at every change.
+pub fn other_context(http: &Http, provider: &Provider, context: u64) -> Option<String> {
+    if provider.kind != ProviderKind::Ollama {
+        return None;
+    }
+    let reply = http.get(provider, &format!("{}/api/ps", provider.url)).ok()?;
+    let list: Value = serde_json::from_slice(&reply.body).ok()?;
+    let own = server::own_model(&list, provider)?;
+    let loaded = own["context_length"].as_u64().filter(|loaded| *loaded != context)?;
+    Some(format!(
+        "the model is loaded with a context of {loaded} tokens while each request states {context}: \
+         something else uses this server, and each change loads the model anew"
+    ))
 }
 
 /// The warning that our system message replaces the one of the model.

@@ -25,6 +25,19 @@ pub fn render(found: &Checkup, chain: &str) -> String {
     if let Some(text) = &found.overflow {
         out.push_str(&format!("overflow           {text}\n"));
     }
+    if let Some(pin) = &found.pinned {
+        let word = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
+        let one = &pin.identity;
+        out.push_str(&format!(
+            "pinned             {} {}, digest {}, {}, engine {}, prompt {}\n",
+            pin.configured,
+            word(&one.quantisation),
+            word(&one.digest),
+            word(&one.runtime),
+            pin.engine,
+            pin.prompt
+        ));
+    }
     recorded(&mut out, found);
     let free = found.machine.free_mib.map_or("unknown".into(), |mib| format!("{mib} MiB free"));
     let load = found.machine.load.map_or("unknown".into(), |load| format!("{load:.2}"));

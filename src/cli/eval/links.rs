@@ -29,7 +29,7 @@ pub fn run(session: &Session, args: &FileArgs) -> Result<ExitCode> {
     let embedder = embed::open(&session.settings, &session.paths)?;
     let texts: Vec<(&str, &str)> =
         pairs.iter().map(|pair| (pair.a.as_str(), pair.b.as_str())).collect();
-    let scores = offline::similarities(&*embedder, &texts)?;
+    let scores = offline::similarities(&*embedder, &texts, &session.settings)?;
     if let Some(out) = &args.out {
         let rows = pairs.iter().zip(&scores);
         write_rows(out, rows.map(|(pair, score)| json!({"id": pair.id, "score": score})))?;

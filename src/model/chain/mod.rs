@@ -7,22 +7,25 @@
 
 mod ask;
 mod known;
+mod probe;
 mod request;
+mod walk;
 
 use ask::missed;
 pub use ask::{Answer, Ask, Missed};
 use known::{Known, known_away, learn, nobody, over_budget, thinking_mode, wait_for_load};
-use request::{Request, outcome_of, send, wire_of};
+use request::{Request, digest, outcome_of, send, wire_of};
+use walk::Walk;
 
 use super::failure::Failure;
 use super::http::Http;
-use super::ledger::{CallOutcome, CloseCall, Ledger, OpenCall};
+use super::ledger::{CloseCall, Ledger, OpenCall};
 use super::provider::{Provider, Thinking};
 use super::server::{self, Count, Server};
 use super::wire::{self, HttpReply, Usage};
 use crate::config::ConsolidateSettings;
 use crate::error::Result;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What an answer to one question came to.
 pub type Outcome = std::result::Result<Answer, Missed>;
@@ -46,19 +49,6 @@ pub struct Chain {
     http: Http,
     stop_after_timeouts: u32,
     world: World,
-}
-
-/// A question on its way along the chain.
-struct Walk<'a> {
-    ask: &'a Ask,
-    at: usize,
-    attempt: u32,
-    retries: u32,
-    max_tokens: u32,
-    calls: Vec<i64>,
-    fallbacks: Vec<String>,
-    last: Option<Failure>,
-    done: Option<Outcome>,
 }
 
 impl Chain {
@@ -120,70 +110,8 @@ impl Chain {
         let server = self.server()?;
         let Some(known) = self.providers.first() else { return Err(nobody()) };
         let max_tokens = ask.max_tokens.unwrap_or(known.provider.max_tokens);
-        let wire = wire_of(ask, known, &server, max_tokens);
+        let wire = wire_of(ask, known, server.context, max_tokens);
         Ok((server, server::count(&self.http, &known.provider, &server, &wire)))
-    }
-
-    /// Sends a prompt longer than the context, past our own check, and says how the server takes
-    /// it: `Ok` with the tokens it says it saw, or its refusal.
-    pub fn overflow(
-        &mut self,
-        ask: &Ask,
-        ledger: &mut dyn Ledger,
-    ) -> Result<std::result::Result<Option<u64>, Failure>> {
-        let server = match self.server() {
-            Ok(server) => server,
-            Err(failure) => return Ok(Err(failure)),
-        };
-        let Some(known) = self.providers.first() else { return Ok(Err(nobody())) };
-        let words = usize::try_from(server.context + server.context / 4 + 256).unwrap_or(0);
-        let long = Ask { data: "word ".repeat(words), ..ask.clone() };
-        let wire = wire_of(&long, known, &server, 8);
-        let (address, body) = wire::request(&known.provider, &wire);
-        let body = body.to_string().into_bytes();
-        let call = OpenCall {
-            purpose: ask.purpose,
-            cluster: None,
-            attempt: 1,
-            provider: known.provider.name.clone(),
-            host: known.provider.host(),
-            model: known.provider.model.clone(),
-            prompt_version: ask.prompt_version.clone(),
-            schema_mode: "none",
-            thinking_mode: thinking_mode(known),
-            temperature: known.provider.temperature,
-            opened: (self.world.now)(),
-            bytes_sent: body.len() as u64,
-            counted_tokens: words as u64,
-        };
-        let id = ledger.open(&call)?;
-        let started = Instant::now();
-        let (usage, status, result) = match self.http.send(&known.provider, &address, body) {
-            Ok(reply) => {
-                let (usage, _, result) =
-                    wire::read(&known.provider, &wire, &reply, (self.world.now)());
-                (usage, Some(reply.status), result.map(|_| ()))
-            }
-            Err(failure) => (Usage::default(), None, Err(failure)),
-        };
-        // A cut or empty reply is an answer all the same: the prompt was taken.
-        let taken = match result {
-            Ok(()) | Err(Failure::OutputTruncated(_) | Failure::Empty(_)) => {
-                Ok(usage.prompt_tokens)
-            }
-            Err(failure) => Err(failure),
-        };
-        let close = CloseCall {
-            closed: (self.world.now)(),
-            outcome: if taken.is_ok() { CallOutcome::Answered } else { CallOutcome::Refused },
-            reason: "overflow probe".into(),
-            http_status: status,
-            response_model: None,
-            usage: Usage { total_ms: Some(started.elapsed().as_secs_f64() * 1000.0), ..usage },
-            reply: String::new(),
-        };
-        ledger.close(id, &close)?;
-        Ok(taken)
     }
 
     /// The HTTP client, for the doctor's own questions.
@@ -199,7 +127,8 @@ impl Chain {
 
     /// Asks all questions, `max_in_flight` at a time; the outcomes come in the same order.
     pub fn ask_all(&mut self, asks: &[Ask], ledger: &mut dyn Ledger) -> Result<Vec<Outcome>> {
-        let mut walks: Vec<Walk<'_>> = asks.iter().map(|ask| self.walk(ask)).collect();
+        let first = self.providers.first();
+        let mut walks: Vec<Walk<'_>> = asks.iter().map(|ask| Walk::new(ask, first)).collect();
         loop {
             self.settle(&mut walks, ledger)?;
             let Some(at) = walks.iter().find(|walk| walk.done.is_none()).map(|walk| walk.at) else {
@@ -219,26 +148,10 @@ impl Chain {
             .collect())
     }
 
-    fn walk<'a>(&self, ask: &'a Ask) -> Walk<'a> {
-        let mut walk = Walk {
-            ask,
-            at: 0,
-            attempt: 0,
-            retries: 0,
-            max_tokens: 0,
-            calls: Vec::new(),
-            fallbacks: Vec::new(),
-            last: None,
-            done: None,
-        };
-        walk.enter(self.providers.first());
-        walk
-    }
-
     /// Moves every walk past providers that cannot be asked now.
     fn settle(&mut self, walks: &mut [Walk<'_>], ledger: &mut dyn Ledger) -> Result<()> {
         for walk in walks.iter_mut() {
-            while walk.done.is_none() {
+            while walk.done.is_none() && !self.is_answered(walk, ledger)? {
                 match self.obstacle(walk, ledger)? {
                     Some(failure) => self.pass_over(walk, failure),
                     None => break,
@@ -246,6 +159,40 @@ impl Chain {
             }
         }
         Ok(())
+    }
+
+    /// Takes the answer that an earlier run got to the same question and nobody made use of: a dry
+    /// run asked, or the merge could not be embedded. Nothing is sent, so nothing is paid twice.
+    fn is_answered(&self, walk: &mut Walk<'_>, ledger: &mut dyn Ledger) -> Result<bool> {
+        let Some(known) = self.providers.get(walk.at) else { return Ok(false) };
+        if !walk.ask.purpose.is_reusable() || std::mem::replace(&mut walk.looked, true) {
+            return Ok(false);
+        }
+        let ask = self.outgoing(known, walk.ask);
+        let Some(kept) = ledger.answered(&digest(&ask, &known.provider))? else {
+            return Ok(false);
+        };
+        let reply = HttpReply {
+            status: 200,
+            retry_after: None,
+            body: kept.reply.into_bytes(),
+            wall_ms: kept.wall_ms,
+        };
+        let wire = wire_of(&ask, known, 0, walk.max_tokens);
+        let (.., read) = wire::read(&known.provider, &wire, &reply, (self.world.now)());
+        let Ok(parsed) = read else { return Ok(false) };
+        walk.calls.push(kept.call);
+        walk.answer(known, kept.call, parsed, true);
+        Ok(true)
+    }
+
+    /// The question as it leaves for a provider: redacted where it leaves the machine.
+    fn outgoing(&self, known: &Known, ask: &Ask) -> Ask {
+        if known.provider.leaves_machine() {
+            Ask { data: (self.world.redact)(&ask.data), ..ask.clone() }
+        } else {
+            ask.clone()
+        }
     }
 
     /// Why the provider a walk stands at is not asked.
@@ -332,22 +279,10 @@ impl Chain {
         walk: &mut Walk<'_>,
         ledger: &mut dyn Ledger,
     ) -> Result<std::result::Result<Request, Failure>> {
-        if let Some(cluster) = &walk.ask.cluster
-            && ledger.is_leased(cluster)?
-        {
-            let reason = "another process is asking about the same cluster".to_string();
-            return Ok(Err(Failure::Paused { until: (self.world.now)(), reason }));
-        }
         let known = &self.providers[at];
         let Some(server) = known.server else { return Ok(Err(nobody())) };
-        let redacted;
-        let ask = if known.provider.leaves_machine() {
-            redacted = Ask { data: (self.world.redact)(&walk.ask.data), ..walk.ask.clone() };
-            &redacted
-        } else {
-            walk.ask
-        };
-        let wire = wire_of(ask, known, &server, walk.max_tokens);
+        let ask = self.outgoing(known, walk.ask);
+        let wire = wire_of(&ask, known, server.context, walk.max_tokens);
         let count = server::count(&self.http, &known.provider, &server, &wire);
         if let Err(failure) = server::check_budget(&known.provider, &server, count, &wire) {
             return Ok(Err(failure));
@@ -368,11 +303,16 @@ impl Chain {
             opened: (self.world.now)(),
             bytes_sent: body.len() as u64,
             counted_tokens: count.tokens,
+            digest: digest(&ask, &known.provider),
         };
-        let id = ledger.open(&call)?;
+        let Some(id) = ledger.open(&call)? else {
+            let reason = "another process is asking about the same cluster".to_string();
+            return Ok(Err(Failure::Paused { until: (self.world.now)(), reason }));
+        };
         walk.attempt += 1;
         walk.calls.push(id);
-        Ok(Ok(Request { id, address, body, count, data: ask.data.clone(), server }))
+        let limit = known.limit();
+        Ok(Ok(Request { id, address, body, count, data: ask.data, server, limit }))
     }
 
     /// Closes the row and reads the reply.
@@ -388,7 +328,7 @@ impl Chain {
         let now = (self.world.now)();
         let known = &self.providers[at];
         let ask = Ask { data: request.data.clone(), ..walk.ask.clone() };
-        let wire = wire_of(&ask, known, &request.server, walk.max_tokens);
+        let wire = wire_of(&ask, known, request.server.context, walk.max_tokens);
         let bytes = wire.prompt_bytes(&known.provider);
         let elapsed = Usage { total_ms: Some(elapsed.as_secs_f64() * 1000.0), ..Usage::default() };
         let (http_status, body, (usage, model, result)) = match reply {
@@ -418,15 +358,10 @@ impl Chain {
         ledger.close(request.id, &close)?;
         match result {
             Ok(parsed) => {
-                walk.done = Some(Ok(Answer {
-                    text: parsed.text,
-                    model: parsed.model.unwrap_or_else(|| known.provider.model.clone()),
-                    provider: known.provider.name.clone(),
-                    call: request.id,
-                    calls: std::mem::take(&mut walk.calls),
-                    usage: parsed.usage,
-                    fallbacks: std::mem::take(&mut walk.fallbacks),
-                }));
+                walk.answer(known, request.id, parsed, false);
+                if let Some(known) = self.providers.get_mut(at) {
+                    known.warm();
+                }
                 Ok(())
             }
             Err(failure) => self.react(walk, failure, ledger),
@@ -486,14 +421,5 @@ impl Chain {
         known_away(known, &failure);
         self.pass_over(walk, failure);
         Ok(())
-    }
-}
-
-impl Walk<'_> {
-    /// Arrives at a provider.
-    fn enter(&mut self, known: Option<&Known>) {
-        self.retries = 0;
-        self.max_tokens =
-            self.ask.max_tokens.or(known.map(|known| known.provider.max_tokens)).unwrap_or(0);
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Request {
     pub(super) count: Count,
     pub(super) data: String,
     pub(super) server: Server,
+    /// When it is given up.
+    pub(super) limit: Duration,
 }
 
 pub(super) fn send(
@@ -26,23 +28,18 @@ pub(super) fn send(
     request: &Request,
 ) -> (std::result::Result<HttpReply, Failure>, Duration) {
     let started = Instant::now();
-    let reply = http.send(provider, &request.address, request.body.clone());
+    let reply = http.send(provider, &request.address, request.body.clone(), request.limit);
     (reply, started.elapsed())
 }
 
-pub(super) fn wire_of<'a>(
-    ask: &'a Ask,
-    known: &Known,
-    server: &Server,
-    max_tokens: u32,
-) -> Wire<'a> {
+pub(super) fn wire_of<'a>(ask: &'a Ask, known: &Known, context: u64, max_tokens: u32) -> Wire<'a> {
     Wire {
         rules: &ask.rules,
         data: &ask.data,
         schema: ask.schema.as_ref().filter(|_| known.schema),
         strict_schema: ask.strict_schema.as_ref().or(ask.schema.as_ref()),
         max_tokens,
-        context: server.context,
+        context,
         thinking: known.thinking,
     }
 }
@@ -54,4 +51,21 @@ pub(super) fn outcome_of(result: &std::result::Result<wire::Parsed, Failure>) ->
         Err(Failure::Broken(_)) => CallOutcome::Unknown,
         Err(_) => CallOutcome::Refused,
     }
+}
+
+/// Names a question to a provider: everything that shapes the answer, and nothing that the server
+/// has to be asked for. Two questions with the same digest would be sent as the same bytes.
+pub(super) fn digest(ask: &Ask, provider: &Provider) -> String {
+    let schema = ask.schema.as_ref().filter(|_| provider.schema).map(ToString::to_string);
+    let parts = [
+        provider.kind.as_str().to_string(),
+        provider.url.clone(),
+        provider.model.clone(),
+        format!("{:?} {:?}", provider.thinking, provider.rules_in),
+        format!("{} {} {:?}", provider.temperature, provider.seed, ask.max_tokens),
+        ask.rules.clone(),
+        ask.data.clone(),
+        schema.unwrap_or_default(),
+    ];
+    lifecycle_phases::entry::hex(parts.join("\0").as_bytes(), 32)
 }

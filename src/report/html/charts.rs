@@ -133,7 +133,7 @@ fn axis(x: &impl Fn(f32) -> f32, low: f32, line: f32, out: &mut String) {
         out,
         "<line class=\"axis\" x1=\"40\" y1=\"180\" x2=\"940\" y2=\"180\"/>\
          <line class=\"threshold\" x1=\"{0:.1}\" y1=\"10\" x2=\"{0:.1}\" y2=\"180\"/>\
-         <text x=\"{1:.1}\" y=\"22\" text-anchor=\"end\">link line {line:.2}</text>",
+         <text x=\"{1:.1}\" y=\"32\" text-anchor=\"end\">link line {line:.2}</text>",
         x(line),
         x(line) - 8.0
     );

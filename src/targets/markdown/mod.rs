@@ -25,7 +25,11 @@ use std::ops::Range;
 /// The sections of a file.
 pub fn survey(text: &str) -> Result<Vec<Section>, TargetError> {
     let layout = Layout::of(text)?;
+    let (mut line, mut counted) = (1, 0);
     let sections = layout.parts.iter().enumerate().map(|(n, part)| {
+        // Parts follow each other, so the lines are counted once.
+        line += text[counted..part.range.start].matches('\n').count();
+        counted = part.range.start;
         let mut blocks = layout.blocks_of(n);
         let own = blocks.next();
         Section {
@@ -33,7 +37,7 @@ pub fn survey(text: &str) -> Result<Vec<Section>, TargetError> {
             body: outside(text, part.range.clone(), layout.blocks_of(n)),
             items: own.map_or_else(Vec::new, |block| items(text, block)),
             surplus: blocks.flat_map(|block| items(text, block)).collect(),
-            first_line: line_number(text, part.range.start),
+            first_line: line,
         }
     });
     Ok(sections.collect())

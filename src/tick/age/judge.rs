@@ -5,6 +5,7 @@ use super::super::{Context, Level};
 use crate::error::Result;
 use crate::model::{Ask, Chain, Purpose};
 use crate::progress::Progress;
+use crate::store;
 use lifecycle_phases::age::{Candidate, answer, question};
 use lifecycle_phases::consolidate::prompt;
 use lifecycle_phases::{EntryId, Phase};
@@ -31,6 +32,9 @@ pub fn ask(ctx: &mut Context<'_>, candidates: &[&Candidate]) -> Result<BTreeMap<
     let asks: Vec<Ask> = asked.iter().map(|candidate| ask_of(candidate)).collect();
     let _progress = Progress::unknown(format!("asking about {} isolated entries", asks.len()));
     let outcomes = chain.ask_all(&asks, &mut StoreLedger { ctx: &mut *ctx })?;
+    let used: Vec<i64> =
+        outcomes.iter().flatten().flat_map(|answer| answer.calls.iter().copied()).collect();
+    ctx.store.write(|tx| store::use_calls(tx, &used))?;
     let mut missed = 0;
     for (candidate, outcome) in asked.iter().zip(outcomes) {
         match outcome.ok().and_then(|reply| answer(&reply.text)) {

@@ -6,14 +6,13 @@ use super::{Context, Level};
 use crate::error::{ExitCode, Result};
 use crate::store;
 use lifecycle_phases::age::{self, Candidate, Limits};
-use lifecycle_phases::connect::form::Form;
 use lifecycle_phases::{EntryId, Phase};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 /// Judges the isolated entries whose project has moved on.
 pub fn run(ctx: &mut Context<'_>) -> Result<()> {
     let limits = limits(ctx);
-    let candidates = candidates(ctx.store.reader(), limits.newer_entries)?;
+    let candidates = candidates(ctx.store.reader(), &limits)?;
     let active = store::count_states(ctx.store.reader())?
         .iter()
         .filter(|(state, _)| state.is_active())
@@ -42,6 +41,7 @@ fn limits(ctx: &Context<'_>) -> Limits {
     let age = &ctx.settings.age;
     Limits {
         newer_entries: age.newer_entries,
+        growth: age.growth,
         max_reprieves: age.max_reprieves,
         max_expire_share: age.max_expire_share,
         max_expire_free: age.max_expire_free,
@@ -56,16 +56,22 @@ fn unanswered(ids: &[EntryId]) -> String {
     )
 }
 
-/// The isolated entries old enough to be judged, in order of arrival.
-fn candidates(connection: &Connection, newer_entries: u64) -> Result<Vec<Candidate>> {
+/// The isolated entries that may be judged, in order of arrival.
+fn candidates(connection: &Connection, limits: &Limits) -> Result<Vec<Candidate>> {
     let mut found = Vec::new();
     for project in projects(connection)? {
         // An entry that is yet to be embedded may be what connects to another.
         if has_pending(connection, project.as_deref())? {
             continue;
         }
-        if let Some(line) = due_line(connection, project.as_deref(), newer_entries)? {
-            found.extend(isolated(connection, project.as_deref(), line)?);
+        let arrivals = arrivals(connection, project.as_deref())?;
+        let newer = usize::try_from(limits.newer_entries).unwrap_or(usize::MAX);
+        let line = match arrivals.len().checked_sub(newer) {
+            None => continue,
+            Some(place) => arrivals.get(place).copied().unwrap_or(i64::MAX),
+        };
+        for lone in isolated(connection, project.as_deref(), line)? {
+            found.extend(lone.candidate(connection, &arrivals, limits)?);
         }
     }
     Ok(found)
@@ -89,61 +95,79 @@ fn has_pending(connection: &Connection, project: Option<&str>) -> Result<bool> {
         .query_row([project], |row| row.get(0))?)
 }
 
-/// The key of the `newer_entries`-th newest entry of the project that people or tools brought in:
-/// what came before it has that many newer ones.
-fn due_line(connection: &Connection, project: Option<&str>, newer: u64) -> Result<Option<i64>> {
-    let Some(offset) = newer.checked_sub(1).and_then(|n| i64::try_from(n).ok()) else {
-        return Ok(Some(i64::MAX));
-    };
-    Ok(connection
-        .prepare_cached(
-            "SELECT seq FROM entry WHERE project IS ?1 AND channel <> 'tick'
-             ORDER BY seq DESC LIMIT 1 OFFSET ?2",
-        )?
-        .query_row((project, offset), |row| row.get(0))
-        .optional()?)
+/// The keys of the entries of the project that people or tools brought in, ascending.
+fn arrivals(connection: &Connection, project: Option<&str>) -> Result<Vec<i64>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT seq FROM entry WHERE project IS ?1 AND channel <> 'tick' ORDER BY seq",
+    )?;
+    let rows = statement.query_map([project], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-fn isolated(connection: &Connection, project: Option<&str>, line: i64) -> Result<Vec<Candidate>> {
-    let sql = "SELECT seq, reprieved_seq, connected IS NOT NULL FROM entry
+/// An isolated entry.
+struct Lone {
+    seq: i64,
+    /// Its own key, or the newest of its project at its last reprieve.
+    since: i64,
+    reprieves: u32,
+    connected: bool,
+    is_copy: bool,
+}
+
+/// Entries from before `line` that nothing connects to. Among copies of fixed forms, what connects
+/// is form, or a subject that none of them says anything of.
+fn isolated(connection: &Connection, project: Option<&str>, line: i64) -> Result<Vec<Lone>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT seq, max(seq, reprieved_seq), reprieves, connected IS NOT NULL, form IS NOT NULL
+         FROM entry
          WHERE state = 'buffered' AND project IS ?1 AND seq < ?2 AND reprieved_seq < ?2
-           AND NOT EXISTS (SELECT 1 FROM link WHERE a = entry.seq AND active)
-           AND NOT EXISTS (SELECT 1 FROM link WHERE b = entry.seq AND active)
-         ORDER BY seq";
-    let mut statement = connection.prepare_cached(sql)?;
+           AND NOT EXISTS (SELECT 1 FROM link JOIN entry o ON o.seq = link.b
+               WHERE link.a = entry.seq AND active AND (entry.form IS NULL OR o.form IS NULL))
+           AND NOT EXISTS (SELECT 1 FROM link JOIN entry o ON o.seq = link.a
+               WHERE link.b = entry.seq AND active AND (entry.form IS NULL OR o.form IS NULL))
+         ORDER BY seq",
+    )?;
     let rows = statement.query_map((project, line), |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, bool>(2)?))
+        Ok(Lone {
+            seq: row.get(0)?,
+            since: row.get(1)?,
+            reprieves: row.get(2)?,
+            connected: row.get(3)?,
+            is_copy: row.get(4)?,
+        })
     })?;
-    let mut found = Vec::new();
-    for row in rows {
-        let (seq, reprieved, connected) = row?;
-        if let Some(stored) = store::entry_by_seq(connection, seq)? {
-            let newer = newer_than(connection, project, seq.max(reprieved))?;
-            found.push(candidate(&stored, newer, connected));
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+impl Lone {
+    /// The entry as a candidate; `None` where its project has not moved on far enough.
+    fn candidate(
+        &self,
+        connection: &Connection,
+        arrivals: &[i64],
+        limits: &Limits,
+    ) -> Result<Option<Candidate>> {
+        let then = arrivals.partition_point(|seq| *seq <= self.since);
+        let (newer, then) = ((arrivals.len() - then) as u64, then as u64);
+        if newer < age::needed(self.reprieves, then, limits) {
+            return Ok(None);
         }
-    }
-    Ok(found)
-}
-
-fn newer_than(connection: &Connection, project: Option<&str>, seq: i64) -> Result<u64> {
-    let count: i64 = connection
-        .prepare_cached(
-            "SELECT count(*) FROM entry WHERE project IS ?1 AND seq > ?2 AND channel <> 'tick'",
-        )?
-        .query_row((project, seq), |row| row.get(0))?;
-    Ok(count.unsigned_abs())
-}
-
-fn candidate(stored: &store::StoredEntry, newer: u64, connected: bool) -> Candidate {
-    let entry = &stored.entry;
-    Candidate {
-        entry: entry.id.clone(),
-        text: entry.text.clone(),
-        state: entry.state,
-        reprieves: entry.reprieves,
-        newer,
-        protected: entry.is_protected(),
-        connected,
-        template: Form::of(&entry.text).formal,
+        let Some(stored) = store::entry_by_seq(connection, self.seq)? else { return Ok(None) };
+        let copies = match self.is_copy {
+            true => store::copies(connection, self.seq)?,
+            false => None,
+        };
+        let entry = stored.entry;
+        Ok(Some(Candidate {
+            protected: entry.is_protected(),
+            entry: entry.id,
+            text: entry.text,
+            state: entry.state,
+            reprieves: self.reprieves,
+            newer,
+            then,
+            connected: self.connected,
+            copies,
+        }))
     }
 }

@@ -393,7 +393,7 @@ fn store(
     reading: Conversation,
     mut receipts: Vec<Receipt>,
 ) -> Result<()> {
-    let outcome = decide(ctx.store.reader(), arrivals)?;
+    let outcome = decide(ctx.store.reader(), arrivals, &ctx.settings.capture.own_wordings)?;
     receipts.push(Receipt::Conversation { from, reading });
     perform(ctx, outcome, receipts)
 }

@@ -4,9 +4,8 @@ use crate::config::Settings;
 use crate::error::Result;
 use crate::store::{self, StoredEntry, links};
 use lifecycle_phases::cluster::{ClusterSettings, Edge, Graph, Node};
-use lifecycle_phases::connect::form::Form;
-use lifecycle_phases::connect::repeats;
-use lifecycle_phases::{EntryId, Link, State, Step};
+use lifecycle_phases::connect::{Templates, repeats};
+use lifecycle_phases::{EntryId, Link, State};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 
@@ -28,18 +27,34 @@ pub fn cluster_settings(settings: &Settings) -> ClusterSettings {
     }
 }
 
-/// The connected components of `seeds` under `descriptor`; costs what those components hold.
+/// The connected components of `seeds` (keys) under `descriptor`; costs what those components hold.
 pub fn load_components(
     connection: &Connection,
     descriptor: &str,
-    seeds: &[EntryId],
+    seeds: &[i64],
 ) -> Result<Components> {
-    let mut keys = Vec::with_capacity(seeds.len());
-    for seed in seeds {
-        keys.extend(store::entry_by_id(connection, seed)?.map(|stored| stored.seq));
-    }
-    let (entries, links) = links::components(connection, descriptor, keys)?;
+    let (entries, links) = links::components(connection, descriptor, seeds.iter().copied())?;
     build(connection, entries, links)
+}
+
+/// Where clusters may have changed since they were last looked at: the entries whose links changed,
+/// and those whose cluster waits for another try. All linked ones where the settings of clusters
+/// changed.
+pub fn touched(connection: &Connection, descriptor: &str, settings: &Settings) -> Result<Vec<i64>> {
+    if store::clustered_with(connection)? != Some(clustered_with(descriptor, settings)) {
+        return links::linked_buffered(connection, descriptor);
+    }
+    let mut seeds = store::touched(connection)?;
+    seeds.extend(store::waiting_members(connection)?);
+    seeds.sort_unstable();
+    seeds.dedup();
+    Ok(seeds)
+}
+
+/// The settings that clusters depend on, in words.
+pub fn clustered_with(descriptor: &str, settings: &Settings) -> String {
+    let settings = cluster_settings(settings);
+    format!("{} {} {descriptor}", settings.min_cluster, settings.similarity)
 }
 
 /// The whole graph under `descriptor`, of one project where `project` is given.
@@ -54,29 +69,15 @@ pub fn load_graph(
     build(connection, entries, links.into_iter().map(|stored| stored.link).collect())
 }
 
-/// The entries whose links `steps` changed: the seeds of the components that a tick touched.
-pub fn touched<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Vec<EntryId> {
-    let mut ids: Vec<EntryId> = steps
-        .into_iter()
-        .filter_map(|step| match step {
-            Step::Link { link } | Step::Unlink { link } => Some([link.a.clone(), link.b.clone()]),
-            _ => None,
-        })
-        .flatten()
-        .collect();
-    ids.sort();
-    ids.dedup();
-    ids
-}
-
 fn build(
     connection: &Connection,
     entries: Vec<StoredEntry>,
     links: Vec<Link>,
 ) -> Result<Components> {
+    let templates = store::templates(connection)?;
     let mut nodes = Vec::with_capacity(entries.len());
     for stored in &entries {
-        nodes.push(node(connection, stored)?);
+        nodes.push(node(connection, stored, &templates)?);
     }
     let texts: BTreeMap<&EntryId, &str> =
         entries.iter().map(|stored| (&stored.entry.id, stored.entry.text.as_str())).collect();
@@ -93,11 +94,11 @@ fn build(
     Ok(Components { entries, links, graph })
 }
 
-fn node(connection: &Connection, stored: &StoredEntry) -> Result<Node> {
+fn node(connection: &Connection, stored: &StoredEntry, templates: &Templates) -> Result<Node> {
     let entry = &stored.entry;
     let proven = matches!(entry.state, State::Proven | State::Routed);
     let weight = if proven { links::source_count(connection, stored.seq)?.max(1) } else { 1 };
-    let form = Form::of(&entry.text);
+    let form = templates.form(&entry.text);
     Ok(Node {
         id: entry.id.clone(),
         arrival: stored.seq,

@@ -15,9 +15,11 @@ use super::{Context, Level, Mode, serving};
 use crate::documents;
 use crate::error::Result;
 use crate::progress::Progress;
-use crate::store::{StoredEntry, links, vectors as stored};
+use crate::store::{self, StoredEntry, links, vectors as stored};
+use lifecycle_phases::connect::form::Form;
 use lifecycle_phases::connect::{
-    Compared, LinkSettings, LinkTable, Newcomer, Scale, decide, similarity,
+    Compared, LinkSettings, LinkTable, Newcomer, Scale, Templates, decide, learn, reconsider,
+    similarity,
 };
 use lifecycle_phases::{Phase, PlannedStep, Step};
 use neighbours::Indexes;
@@ -37,7 +39,7 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
     let descriptor = ctx.embedder()?.descriptor().id();
     let keep = ctx.mode == Mode::Live;
     let mut indexes = Indexes::new(&descriptor, ctx.paths.index(), keep);
-    let mut seen = Seen::default();
+    let mut seen = Seen { templates: store::templates(ctx.store.reader())?, ..Seen::default() };
     let mut after = 0;
     let total = stored::count_pending(ctx.store.reader(), &descriptor)?;
     let progress = Progress::of("embedding, linking", total);
@@ -105,13 +107,14 @@ fn connect(
     let settings = link_settings(ctx)?;
     let descriptor = settings.descriptor.clone();
     let mut steps: Vec<PlannedStep> = entries.iter().map(|entry| entry.step(&descriptor)).collect();
+    let mut taught = Taught::default();
     for (project, newcomers) in projects {
         let connection = ctx.store.reader();
         let dimensions = newcomers.first().map_or(0, |new| new.vector.len());
         let index = indexes.of(connection, project, dimensions)?;
         let found = neighbours::near(connection, index, &newcomers, &settings, NEIGHBOURS)?;
         let below = neighbours::nearest_below(index, &newcomers, &found);
-        steps.extend(link(ctx, &newcomers, found, &settings, seen)?);
+        steps.extend(link(ctx, &newcomers, found, &settings, seen, &mut taught)?);
         for cosine in below {
             ctx.nearest.add(settings.scale.similarity(cosine, 0.0));
         }
@@ -122,8 +125,27 @@ fn connect(
         if !has_scale && !keys.is_empty() {
             links::put_scale(tx, &descriptor, settings.scale.mean, settings.scale.link)?;
         }
-        keys.iter().try_for_each(|key| links::retire_other_links(tx, &descriptor, *key))
+        keys.iter().try_for_each(|key| links::retire_other_links(tx, &descriptor, *key))?;
+        taught.keep(tx)
     })
+}
+
+/// What a chunk taught about forms.
+#[derive(Default)]
+struct Taught {
+    templates: Vec<String>,
+    /// The form of each entry, by its key.
+    forms: BTreeMap<i64, Form>,
+}
+
+impl Taught {
+    fn keep(&self, tx: &rusqlite::Transaction<'_>) -> Result<()> {
+        self.templates.iter().try_for_each(|text| store::put_template(tx, text))?;
+        self.forms.iter().try_for_each(|(seq, form)| {
+            let named = form.formal.then_some((form.skeleton.as_str(), form.learned));
+            store::set_form(tx, *seq, named)
+        })
+    }
 }
 
 /// What a tick has looked at already, so that each entry is taken apart and each link read once.
@@ -131,6 +153,30 @@ fn connect(
 struct Seen {
     compared: BTreeMap<i64, Compared>,
     table: LinkTable,
+    templates: Templates,
+}
+
+impl Seen {
+    /// Takes `entries` apart and reads their links, where that was not done yet.
+    fn look_at<'a>(
+        &mut self,
+        connection: &rusqlite::Connection,
+        descriptor: &str,
+        entries: impl Iterator<Item = &'a StoredEntry>,
+    ) -> Result<()> {
+        for entry in entries {
+            if let Entry::Vacant(place) = self.compared.entry(entry.seq) {
+                place.insert(Compared::new(&entry.entry, &self.templates));
+                let known = links::links_of(connection, descriptor, entry.seq)?;
+                self.table.extend(known.into_iter().map(|known| known.link));
+            }
+        }
+        Ok(())
+    }
+
+    fn form(&self, seq: i64) -> Form {
+        self.compared[&seq].profile.form.clone()
+    }
 }
 
 /// Entries that are remembered at most.
@@ -145,36 +191,51 @@ fn link(
     found: Vec<Found>,
     settings: &LinkSettings,
     seen: &mut Seen,
+    taught: &mut Taught,
 ) -> Result<Vec<PlannedStep>> {
     if seen.compared.len() > REMEMBERED {
-        *seen = Seen::default();
+        *seen = Seen { templates: std::mem::take(&mut seen.templates), ..Seen::default() };
     }
-    let all = newcomers.iter().map(|new| &new.stored);
-    for entry in all.chain(found.iter().flatten().map(|(entry, _)| entry)) {
-        if let Entry::Vacant(place) = seen.compared.entry(entry.seq) {
-            place.insert(Compared::new(&entry.entry));
-            let known = links::links_of(ctx.store.reader(), &settings.descriptor, entry.seq)?;
-            seen.table.extend(known.into_iter().map(|known| known.link));
-        }
+    let all = || {
+        let near = found.iter().flatten().map(|(entry, _)| entry);
+        newcomers.iter().map(|new| &new.stored).chain(near)
+    };
+    seen.look_at(ctx.store.reader(), &settings.descriptor, all())?;
+    let mut templates = seen.templates.clone();
+    let learned = learn(&newcomers_of(&seen.compared, newcomers, &found), &mut templates, settings);
+    let mut steps = Vec::new();
+    if !learned.is_empty() {
+        seen.templates = templates;
+        seen.compared.clear();
+        seen.look_at(ctx.store.reader(), &settings.descriptor, all())?;
+        let entries: Vec<&Compared> = seen.compared.values().collect();
+        steps = reconsider(&entries, &mut seen.table, settings);
+        taught.templates.extend(learned);
+        taught.forms.extend(all().map(|entry| (entry.seq, seen.form(entry.seq))));
     }
-    let newcomers: Vec<Newcomer<'_>> = newcomers
-        .iter()
-        .zip(&found)
-        .map(|(new, found)| Newcomer {
-            entry: &seen.compared[&new.stored.seq],
-            neighbours: found
-                .iter()
-                .map(|(entry, cos)| (&seen.compared[&entry.seq], *cos))
-                .collect(),
-        })
-        .collect();
+    taught.forms.extend(newcomers.iter().map(|new| (new.stored.seq, seen.form(new.stored.seq))));
+    let Seen { compared, table, .. } = seen;
+    let newcomers = newcomers_of(compared, newcomers, &found);
     for newcomer in &newcomers {
         if let Some((other, cosine)) = newcomer.neighbours.first() {
             let (own, other) = (&newcomer.entry.profile, &other.profile);
             ctx.nearest.add(similarity(settings.scale, *cosine, own, other));
         }
     }
-    Ok(decide(&newcomers, &mut seen.table, settings))
+    steps.extend(decide(&newcomers, table, settings));
+    Ok(steps)
+}
+
+fn newcomers_of<'a>(
+    compared: &'a BTreeMap<i64, Compared>,
+    newcomers: &[&Embedded],
+    found: &[Found],
+) -> Vec<Newcomer<'a>> {
+    let newcomer = |(new, found): (&&Embedded, &Found)| Newcomer {
+        entry: &compared[&new.stored.seq],
+        neighbours: found.iter().map(|(entry, cosine)| (&compared[&entry.seq], *cosine)).collect(),
+    };
+    newcomers.iter().zip(found).map(newcomer).collect()
 }
 
 impl Embedded {

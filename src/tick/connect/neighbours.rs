@@ -14,6 +14,12 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
+/// Vectors up to which a second search counts how near the nearest of all is.
+const COUNTED: usize = 65_536;
+
+/// Vectors that are read from the store at a time.
+const AT_ONCE: usize = 4_096;
+
 /// Indexes opened so far, by project.
 pub struct Indexes {
     descriptor: String,
@@ -64,11 +70,16 @@ impl Indexes {
             let of = project.unwrap_or("entries without a project");
             self.warnings.push(format!("the index of {of} was built anew: {damage}"));
         }
+        // A few thousand at a time, so that a store of any size is taken in with the same memory.
         let (mut fresh, mut last_row) = (Exact::new(dimensions), index.last_row());
         stored::each_vector(connection, &self.descriptor, project, last_row, |row| {
             // A stored vector that is none is found by nobody.
             if fresh.add(row.seq, &row.vector).is_ok() {
                 last_row = row.rowid;
+            }
+            if fresh.len() >= AT_ONCE {
+                index.refresh(&fresh, last_row, self.keep);
+                fresh = Exact::new(dimensions);
             }
         })?;
         index.refresh(&fresh, last_row, self.keep);
@@ -84,7 +95,7 @@ fn is_current(
     rows: &Exact,
     last_row: i64,
 ) -> Result<bool> {
-    let Some(last) = rows.parts().0.last() else { return Ok(true) };
+    let Some(last) = rows.keys().last() else { return Ok(true) };
     let found = stored::key_at(connection, descriptor, last_row)?;
     let vector = |key| stored::vector(connection, descriptor, key).ok().flatten();
     Ok(found == Some(*last) && agrees(rows, vector))
@@ -128,7 +139,7 @@ pub fn nearest_below(index: &ProjectIndex, newcomers: &[&Embedded], found: &[Fou
         .filter(|(_, near)| near.is_empty())
         .map(|(new, _)| *new)
         .collect();
-    if alone.is_empty() {
+    if alone.is_empty() || index.neighbours().len() > COUNTED {
         return Vec::new();
     }
     let queries: Vec<&[f32]> = alone.iter().map(|new| new.vector.as_slice()).collect();

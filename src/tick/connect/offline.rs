@@ -4,10 +4,11 @@ use super::{NEIGHBOURS, scale};
 use crate::config::Settings;
 use crate::embed::{CHUNK, Embedder, Role};
 use crate::error::{Error, Result};
-use crate::index::{Exact, Neighbours, nearest};
+use crate::index::{Exact, Near, Neighbours, nearest};
 use lifecycle_phases::cluster::{Edge, Graph, Node};
 use lifecycle_phases::connect::{
-    Compared, LinkSettings, LinkTable, Newcomer, Profile, decide, repeats, similarity,
+    Compared, LinkSettings, LinkTable, Newcomer, Profile, Templates, decide, learn, repeats,
+    similarity,
 };
 use lifecycle_phases::{EntryId, Link, Step};
 use std::collections::{BTreeMap, HashMap};
@@ -21,13 +22,18 @@ pub struct Note<'a> {
     pub text: &'a str,
 }
 
-/// The similarity of each pair.
-pub fn similarities(embedder: &dyn Embedder, pairs: &[(&str, &str)]) -> Result<Vec<f32>> {
+/// The similarity of each pair, in a store that has learned the templates of all the texts.
+pub fn similarities(
+    embedder: &dyn Embedder,
+    pairs: &[(&str, &str)],
+    settings: &Settings,
+) -> Result<Vec<f32>> {
     let texts: Vec<&str> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
     let vectors = vectors(embedder, &texts)?;
     let scale = scale(embedder.descriptor());
+    let templates = templates_of(&vectors, &link_settings(embedder, settings))?;
     let profiles: HashMap<&str, Profile> =
-        texts.iter().map(|text| (*text, Profile::of(text))).collect();
+        texts.iter().map(|text| (*text, Profile::with(text, &templates))).collect();
     let score = |(a, b): &(&str, &str)| {
         let cosine = crate::embed::cosine(&vectors[a], &vectors[b]);
         similarity(scale, cosine, &profiles[a], &profiles[b])
@@ -35,14 +41,26 @@ pub fn similarities(embedder: &dyn Embedder, pairs: &[(&str, &str)]) -> Result<V
     Ok(pairs.iter().map(score).collect())
 }
 
+/// The templates that these texts teach.
+fn templates_of(vectors: &HashMap<&str, Vec<f32>>, settings: &LinkSettings) -> Result<Templates> {
+    let mut texts: Vec<&str> = vectors.keys().copied().collect();
+    texts.sort_unstable();
+    let notes: Vec<Note<'_>> = texts.iter().map(|text| Note { project: None, text }).collect();
+    let vectors: Vec<&[f32]> = texts.iter().map(|text| vectors[text].as_slice()).collect();
+    let mut templates = Templates::default();
+    links(&notes, &vectors, settings, &mut templates)?;
+    Ok(templates)
+}
+
 /// The graph of `notes`, given in their order of arrival. The id of a node is its place.
 pub fn graph(embedder: &dyn Embedder, notes: &[Note<'_>], settings: &Settings) -> Result<Graph> {
     let texts: Vec<&str> = notes.iter().map(|note| note.text).collect();
     let vectors = vectors(embedder, &texts)?;
     let vectors: Vec<&[f32]> = texts.iter().map(|text| vectors[text].as_slice()).collect();
-    let links = links(notes, &vectors, &link_settings(embedder, settings))?;
+    let mut templates = Templates::default();
+    let links = links(notes, &vectors, &link_settings(embedder, settings), &mut templates)?;
     let nodes = notes.iter().enumerate().map(|(place, note)| {
-        let form = Profile::of(note.text).form;
+        let form = templates.form(note.text);
         let arrival = i64::try_from(place).unwrap_or(i64::MAX);
         Node { form: form.formal.then_some(form.skeleton), ..Node::new(id(place), arrival) }
     });
@@ -65,17 +83,37 @@ fn link_settings(embedder: &dyn Embedder, settings: &Settings) -> LinkSettings {
     }
 }
 
-/// The links of `notes` whose unit vectors are given, as one tick would make them.
-pub fn links(notes: &[Note<'_>], vectors: &[&[f32]], settings: &LinkSettings) -> Result<Vec<Link>> {
-    let compared: Vec<Compared> =
-        notes.iter().enumerate().map(|(place, note)| compared(place, note)).collect();
+/// The links of `notes` whose unit vectors are given, as one tick would make them; `templates` then
+/// has what they taught.
+pub fn links(
+    notes: &[Note<'_>],
+    vectors: &[&[f32]],
+    settings: &LinkSettings,
+    templates: &mut Templates,
+) -> Result<Vec<Link>> {
+    let take_apart = |templates: &Templates| -> Vec<Compared> {
+        let notes = notes.iter().enumerate();
+        notes.map(|(place, note)| compared(place, note, templates)).collect()
+    };
+    let mut compared = take_apart(templates);
     let mut projects: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
     for (place, note) in notes.iter().enumerate() {
         projects.entry(note.project).or_default().push(place);
     }
-    let mut links = BTreeMap::new();
+    let mut near = Vec::new();
     for places in projects.values() {
-        let newcomers = newcomers(places, vectors, &compared, settings)?;
+        near.push((places, neighbours(places, vectors, settings)?));
+    }
+    let learned = near.iter().fold(0, |learned, (places, near)| {
+        let newcomers = newcomers(places, near, &compared);
+        learned + learn(&newcomers, templates, settings).len()
+    });
+    if learned > 0 {
+        compared = take_apart(templates);
+    }
+    let mut links = BTreeMap::new();
+    for (places, near) in &near {
+        let newcomers = newcomers(places, near, &compared);
         for planned in decide(&newcomers, &mut LinkTable::default(), settings) {
             match planned.step {
                 Step::Link { link } => drop(links.insert((link.a.clone(), link.b.clone()), link)),
@@ -87,12 +125,12 @@ pub fn links(notes: &[Note<'_>], vectors: &[&[f32]], settings: &LinkSettings) ->
     Ok(links.into_values().collect())
 }
 
-fn newcomers<'a>(
+/// The nearest notes of each of `places` among them.
+fn neighbours(
     places: &[usize],
     vectors: &[&[f32]],
-    compared: &'a [Compared],
     settings: &LinkSettings,
-) -> Result<Vec<Newcomer<'a>>> {
+) -> Result<Vec<Vec<Near>>> {
     let dimensions = places.first().map_or(0, |place| vectors[*place].len());
     let mut index = Exact::new(dimensions);
     for place in places {
@@ -104,24 +142,26 @@ fn newcomers<'a>(
     let queries: Vec<&[f32]> = places.iter().map(|place| vectors[*place]).collect();
     let vector = |key: i64| vectors.get(usize::try_from(key).ok()?).map(|v| v.to_vec());
     let floor = settings.scale.candidate_cosine();
-    let near = nearest(&index, &queries, NEIGHBOURS + 1, floor, vector);
-    let newcomer = |(place, near): (&usize, Vec<crate::index::Near>)| {
+    Ok(nearest(&index, &queries, NEIGHBOURS + 1, floor, vector))
+}
+
+fn newcomers<'a>(
+    places: &[usize],
+    near: &[Vec<Near>],
+    compared: &'a [Compared],
+) -> Vec<Newcomer<'a>> {
+    let newcomer = |(place, near): (&usize, &Vec<Near>)| {
         let others = near.iter().filter_map(|near| {
             let other = usize::try_from(near.key).ok()?;
             Some((&compared[other], near.cosine))
         });
         Newcomer { entry: &compared[*place], neighbours: others.collect() }
     };
-    Ok(places.iter().zip(near).map(newcomer).collect())
+    places.iter().zip(near).map(newcomer).collect()
 }
 
-fn compared(place: usize, note: &Note<'_>) -> Compared {
-    Compared {
-        id: id(place),
-        text: note.text.to_string(),
-        project: note.project.map(Into::into),
-        profile: Profile::of(note.text),
-    }
+fn compared(place: usize, note: &Note<'_>, templates: &Templates) -> Compared {
+    Compared::of(id(place), note.text, note.project, Profile::with(note.text, templates))
 }
 
 /// The id of the note at `place`.

@@ -16,7 +16,7 @@ use crate::embed::Descriptor;
 use crate::error::Result;
 use crate::store::{self, Store, links};
 use lifecycle_phases::Phase;
-use lifecycle_phases::connect::{Compared, Scale, similarity};
+use lifecycle_phases::connect::{Compared, Scale, Templates, similarity};
 use rusqlite::Transaction;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -64,7 +64,7 @@ pub fn rescale(store: &mut Store, descriptor: &Descriptor, line: f32) -> Result<
 
 fn rescale_links(tx: &Transaction<'_>, id: &str, new: Scale, line: f32) -> Result<Rescaled> {
     let mut done = Rescaled::default();
-    let mut texts = Texts::default();
+    let mut texts = Texts { templates: store::templates(tx)?, known: HashMap::new() };
     let mut after = (0, 0);
     loop {
         let some = links::some_links(tx, id, after, REMEMBERED)?;
@@ -87,8 +87,10 @@ fn rescale_links(tx: &Transaction<'_>, id: &str, new: Scale, line: f32) -> Resul
 const REMEMBERED: usize = 20_000;
 
 /// Texts taken apart, by key.
-#[derive(Default)]
-struct Texts(HashMap<i64, Option<Compared>>);
+struct Texts {
+    templates: Templates,
+    known: HashMap<i64, Option<Compared>>,
+}
 
 impl Texts {
     fn similarity(
@@ -97,16 +99,17 @@ impl Texts {
         link: &links::LinkCosine,
         scale: Scale,
     ) -> Result<Option<f32>> {
-        if self.0.len() > REMEMBERED {
-            self.0.clear();
+        if self.known.len() > REMEMBERED {
+            self.known.clear();
         }
         for seq in [link.a, link.b] {
-            if let Entry::Vacant(place) = self.0.entry(seq) {
+            if let Entry::Vacant(place) = self.known.entry(seq) {
                 let stored = store::entry_by_seq(tx, seq)?;
-                place.insert(stored.map(|stored| Compared::new(&stored.entry)));
+                place.insert(stored.map(|stored| Compared::new(&stored.entry, &self.templates)));
             }
         }
-        let (Some(Some(a)), Some(Some(b))) = (self.0.get(&link.a), self.0.get(&link.b)) else {
+        let (Some(Some(a)), Some(Some(b))) = (self.known.get(&link.a), self.known.get(&link.b))
+        else {
             return Ok(None);
         };
         Ok(Some(similarity(scale, link.cosine, &a.profile, &b.profile)))

@@ -4,17 +4,21 @@
 //! One cluster is one request and one transaction at its end. Whatever fails leaves the sources as
 //! they were and a row that says why and when it is tried again.
 
+mod kept;
 mod ledger;
 mod outcome;
+mod pin;
 mod sources;
 
+pub use kept::{Captured, message_of};
 pub use ledger::{StoreLedger, close_dead, is_alive};
+pub use pin::{differences as pin_differences, set as set_pin};
 pub use sources::{clusters as pending, expand, originals};
 
 use super::{Context, Door, Level};
 use crate::embed::{Embedder, Role};
 use crate::error::Result;
-use crate::model::{Answer, Ask, Chain, MERGE_RULES, Missed, Purpose, World};
+use crate::model::{Answer, Ask, Chain, Failure, MERGE_RULES, Missed, Purpose, World};
 use crate::progress::Progress;
 use crate::store::{self, ClusterRow};
 use lifecycle_phases::Phase;
@@ -23,6 +27,10 @@ use lifecycle_phases::consolidate::{
 };
 use lifecycle_phases::step::ClusterOutcome;
 use outcome::{Failed, Outcomes};
+use std::collections::VecDeque;
+
+/// Key of the counter of runs that a busy machine postponed.
+pub const POSTPONED: &str = "consolidate.postponed";
 
 /// Consolidates the clusters that are due.
 pub fn run(ctx: &mut Context<'_>) -> Result<()> {
@@ -34,14 +42,19 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
     let mut work = Work::new(ctx)?;
     let due = work.due(ctx)?;
     if due.is_empty() {
-        return Ok(());
+        return sources::looked_at(ctx);
     }
     if let Some(load) = too_busy(ctx.settings.consolidate.max_load) {
+        ctx.store.write(|tx| store::count_up(tx, POSTPONED))?;
         let text = format!("{} clusters wait: the load average is {load:.1}", due.len());
         ctx.note(Level::Waiting, Phase::Consolidate, text);
-        return Ok(());
+        return sources::look_again(ctx);
+    }
+    if let Err(error) = pin::compare(ctx, &mut work.chain) {
+        ctx.note(Level::Info, Phase::Consolidate, error.message);
     }
     work.consolidate(ctx, due)?;
+    sources::looked_at(ctx)?;
     let outcomes = std::mem::take(&mut work.outcomes);
     outcomes.note(ctx)
 }
@@ -62,10 +75,23 @@ struct Work {
     /// Models and prompt, by which a cluster is judged.
     asked: String,
     outcomes: Outcomes,
+    /// Parts of clusters that were too long, yet to be asked about.
+    parts: Vec<Due>,
+}
+
+/// The cluster without what the engine wrote itself: older entries may hold it.
+fn without_own(cluster: &Cluster, wordings: &[String]) -> Cluster {
+    let mut cluster = cluster.clone();
+    for entry in &mut cluster.members {
+        entry.text = lifecycle_phases::own::without_own(&entry.text, wordings);
+    }
+    cluster.members.retain(|entry| !entry.text.trim().is_empty());
+    cluster
 }
 
 /// A cluster that is due, with its row from before.
 struct Due {
+    cluster: Cluster,
     prepared: Prepared,
     before: Option<ClusterRow>,
     /// Merged without a model before; a model may do better, and nothing is amiss if it does not.
@@ -97,6 +123,7 @@ impl Work {
                 if extractive { " extractive" } else { "" }
             ),
             outcomes: Outcomes::default(),
+            parts: Vec::new(),
         })
     }
 
@@ -104,7 +131,7 @@ impl Work {
     fn due(&self, ctx: &Context<'_>) -> Result<Vec<Due>> {
         let now = ctx.now();
         let mut due = Vec::new();
-        for cluster in sources::clusters(ctx)? {
+        for cluster in sources::touched(ctx)? {
             self.consider(ctx, &cluster, now, false, &mut due)?;
         }
         if !self.chain.is_empty() {
@@ -126,9 +153,11 @@ impl Work {
         again: bool,
         due: &mut Vec<Due>,
     ) -> Result<()> {
+        let cluster = &without_own(cluster, &ctx.settings.capture.own_wordings);
         let before = store::cluster(ctx.store.reader(), &cluster.key())?;
         if before.as_ref().is_none_or(|row| self.is_due(row, now)) {
-            due.push(Due { prepared: consolidate::prepare(cluster), before, again });
+            let (prepared, cluster) = (consolidate::prepare(cluster), cluster.clone());
+            due.push(Due { cluster, prepared, before, again });
         }
         Ok(())
     }
@@ -154,11 +183,13 @@ impl Work {
             self.reject(ctx, &due, Failed::from_conflict(&due.prepared))?;
         }
         let progress = Progress::of("merging clusters", ready.len());
-        let mut rest = ready.into_iter().peekable();
-        while rest.peek().is_some() {
-            let batch: Vec<Due> = rest.by_ref().take(self.chain.width()).collect();
+        let mut rest = VecDeque::from(ready);
+        while !rest.is_empty() {
+            let width = self.chain.width().min(rest.len());
+            let batch: Vec<Due> = rest.drain(..width).collect();
             let size = batch.len();
             self.batch(ctx, batch)?;
+            rest.extend(self.parts.drain(..));
             progress.add(size);
         }
         Ok(())
@@ -175,6 +206,7 @@ impl Work {
             batch.iter().map(|due| ask(due.prepared.question(MERGE_RULES))).collect();
         let outcomes = self.chain.ask_all(&asks, &mut StoreLedger { ctx: &mut *ctx })?;
         for (due, outcome) in batch.into_iter().zip(outcomes) {
+            kept::keep(ctx, &due.cluster, &outcome)?;
             match outcome {
                 Ok(answer) => self.answered(ctx, &due, &answer)?,
                 Err(missed) => self.missed(ctx, &due, &missed)?,
@@ -185,6 +217,7 @@ impl Work {
 
     fn answered(&mut self, ctx: &mut Context<'_>, due: &Due, answer: &Answer) -> Result<()> {
         self.outcomes.fallbacks(&answer.fallbacks, &answer.provider);
+        self.outcomes.reused(answer.kept);
         let parsed = reply::parse(answer.text.as_bytes());
         let taken = taken_titles(ctx, &due.prepared)?;
         let decision = consolidate::decide(
@@ -196,9 +229,13 @@ impl Work {
             &taken,
         );
         let judged = decision.measures.refused.first().copied().unwrap_or("");
-        if !judged.is_empty() {
-            ctx.store.write(|tx| store::judge_call(tx, answer.call, judged))?;
-        }
+        let of_use = !decision.drafts.is_empty();
+        ctx.store.write(|tx| {
+            if !judged.is_empty() {
+                store::judge_call(tx, answer.call, judged)?;
+            }
+            if of_use { Ok(()) } else { store::use_calls(tx, &answer.calls) }
+        })?;
         let source = Source {
             call: Some(answer.call),
             provider: &answer.provider,
@@ -213,10 +250,32 @@ impl Work {
     }
 
     fn missed(&mut self, ctx: &mut Context<'_>, due: &Due, missed: &Missed) -> Result<()> {
+        let too_long =
+            matches!(missed.failure, Failure::PromptTooLong { .. } | Failure::OutputTruncated(_));
+        if too_long && !due.again && self.split(ctx, due)? {
+            return Ok(());
+        }
         if self.extractive {
             self.outcomes.fallbacks(&missed.fallbacks, extractive::NAME);
         }
         self.without_model(ctx, due, Failed::from_failure(&missed.failure))
+    }
+
+    /// Cuts a cluster that is too long into parts, each with whole notes and asked about by itself.
+    /// `false` where there is no such cut, or no part whose time has come.
+    fn split(&mut self, ctx: &Context<'_>, due: &Due) -> Result<bool> {
+        let Some(parts) = consolidate::split(&due.cluster, self.limits.min_cluster) else {
+            return Ok(false);
+        };
+        let mut asked = Vec::new();
+        for part in parts.iter().filter(|part| part.is_fresh()) {
+            self.consider(ctx, part, ctx.now(), false, &mut asked)?;
+        }
+        asked.retain(|part| part.prepared.is_mergeable(&self.limits));
+        let any = !asked.is_empty();
+        self.outcomes.split(any);
+        self.parts.append(&mut asked);
+        Ok(any)
     }
 
     /// Merges without a model where the settings allow it; else the cluster stays as it is.
@@ -353,7 +412,8 @@ pub fn world(ctx: &Context<'_>) -> Result<World> {
     })
 }
 
-fn ask(question: Question) -> Ask {
+/// The question as the chain takes it.
+pub fn ask(question: Question) -> Ask {
     Ask {
         purpose: Purpose::Merge,
         cluster: Some(question.cluster),

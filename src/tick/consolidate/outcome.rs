@@ -103,6 +103,8 @@ pub struct Outcomes {
     until: Option<i64>,
     fallbacks: BTreeMap<String, usize>,
     kept: usize,
+    reused: usize,
+    split: usize,
 }
 
 impl Outcomes {
@@ -127,6 +129,16 @@ impl Outcomes {
     /// A merge made without a model stays, since no model made a better one.
     pub fn kept(&mut self) {
         self.kept += 1;
+    }
+
+    /// An answer of an earlier run served, nothing was sent.
+    pub fn reused(&mut self, kept: bool) {
+        self.reused += usize::from(kept);
+    }
+
+    /// A cluster that was too long is asked about in parts.
+    pub fn split(&mut self, any: bool) {
+        self.split += usize::from(any);
     }
 
     /// Providers that were passed over for `taken`.
@@ -157,6 +169,13 @@ impl Outcomes {
             let until =
                 until.map(|at| format!("; goes on at {}", format_time(at))).unwrap_or_default();
             ctx.note(level, Phase::Consolidate, format!("{clusters} {outcome}: {reason}{until}"));
+        }
+        let counted = [
+            (self.reused, "answers that an earlier run had paid for were used; nothing was sent"),
+            (self.split, "clusters exceed the context or the output budget and go in parts"),
+        ];
+        for (count, text) in counted.into_iter().filter(|(count, _)| *count > 0) {
+            ctx.note(Level::Info, Phase::Consolidate, format!("{count} {text}"));
         }
         if self.kept > 0 {
             let text = format!("{} merges made without a model stay as they are", self.kept);

@@ -3,47 +3,60 @@
 use super::super::Context;
 use super::super::connect::graph;
 use crate::error::Result;
-use crate::store::{self, StoredEntry};
+use crate::store::{self, StoredEntry, links};
 use lifecycle_phases::cluster;
 use lifecycle_phases::consolidate::Cluster;
-use lifecycle_phases::{Entry, EntryId, Kind, Link, State};
+use lifecycle_phases::{Entry, EntryId, Kind, Link};
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
 
 /// The clusters that hold at least one buffered entry, as clusters of originals. Costs what the
 /// components of linked buffered entries hold.
 pub fn clusters(ctx: &Context<'_>) -> Result<Vec<Cluster>> {
-    let connection = ctx.store.reader();
     let descriptor = ctx.embedder()?.descriptor().id();
-    let seeds = linked_buffered(connection, &descriptor)?;
-    let components = graph::load_components(connection, &descriptor, &seeds)?;
+    let seeds = links::linked_buffered(ctx.store.reader(), &descriptor)?;
+    clusters_of(ctx, &descriptor, &seeds)
+}
+
+/// Those of them that may have changed since they were last looked at.
+pub fn touched(ctx: &Context<'_>) -> Result<Vec<Cluster>> {
+    let descriptor = ctx.embedder()?.descriptor().id();
+    let seeds = graph::touched(ctx.store.reader(), &descriptor, ctx.settings)?;
+    clusters_of(ctx, &descriptor, &seeds)
+}
+
+/// Notes that every cluster was looked at with the settings in force, where that is new and there
+/// was something to look at.
+pub fn looked_at(ctx: &mut Context<'_>) -> Result<()> {
+    let descriptor = ctx.embedder()?.descriptor().id();
+    let settings = graph::clustered_with(&descriptor, ctx.settings);
+    let known = store::clustered_with(ctx.store.reader())?;
+    if known.as_deref() == Some(&settings) || store::touched(ctx.store.reader())?.is_empty() {
+        return Ok(());
+    }
+    ctx.store.write(|tx| store::set_clustered_with(tx, &settings))
+}
+
+/// The next run looks at every cluster: some that were found now were neither merged nor recorded.
+pub fn look_again(ctx: &mut Context<'_>) -> Result<()> {
+    let known = store::clustered_with(ctx.store.reader())?;
+    if known.is_none_or(|known| known.is_empty()) {
+        return Ok(());
+    }
+    ctx.store.write(|tx| store::set_clustered_with(tx, ""))
+}
+
+fn clusters_of(ctx: &Context<'_>, descriptor: &str, seeds: &[i64]) -> Result<Vec<Cluster>> {
+    let connection = ctx.store.reader();
+    let components = graph::load_components(connection, descriptor, seeds)?;
     let mut found = Vec::new();
     for group in cluster::clusters(&components.graph, graph::cluster_settings(ctx.settings)) {
         let cluster = expand(connection, &group.members, &components.links)?;
-        let fresh = cluster.members.iter().any(|entry| is_fresh(entry, &cluster));
-        if fresh && cluster.members.len() >= ctx.settings.consolidate.min_cluster {
+        if cluster.is_fresh() && cluster.members.len() >= ctx.settings.consolidate.min_cluster {
             found.push(cluster);
         }
     }
     Ok(found)
-}
-
-/// Whether an entry has yet to be consolidated. A protected one stays buffered when a proven entry
-/// quotes it, so it counts as new only where nothing was proven yet.
-fn is_fresh(entry: &Entry, cluster: &Cluster) -> bool {
-    entry.state == State::Buffered && (cluster.replaces.is_empty() || !entry.is_protected())
-}
-
-/// Buffered entries with an active link, in order of arrival.
-fn linked_buffered(connection: &Connection, descriptor: &str) -> Result<Vec<EntryId>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT id FROM entry WHERE state = 'buffered' AND (
-             EXISTS (SELECT 1 FROM link WHERE a = seq AND active AND descriptor = ?1)
-             OR EXISTS (SELECT 1 FROM link WHERE b = seq AND active AND descriptor = ?1))
-         ORDER BY seq",
-    )?;
-    let rows = statement.query_map([descriptor], |row| Ok(EntryId(row.get(0)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The group with each proven entry replaced by the originals it was made of.
@@ -59,6 +72,8 @@ pub fn expand(connection: &Connection, group: &[EntryId], links: &[Link]) -> Res
         if originals.is_empty() {
             cluster.members.push(stored.entry);
         } else {
+            let ids = originals.iter().map(|entry| entry.id.clone()).collect();
+            cluster.origins.insert(stored.entry.id.clone(), ids);
             cluster.members.extend(originals);
             cluster.replaces.push(stored.entry);
         }

@@ -20,11 +20,20 @@ pub fn brake(ctx: &mut Context<'_>, edits: Vec<PlannedStep>) -> Vec<PlannedStep>
     );
     ctx.note(Level::Failed, Phase::Route, text);
     ctx.failure.get_or_insert(ExitCode::Refused);
-    edits.into_iter().filter(|step| !rewrites(step)).collect()
+    // A line that others were to give way to has no room without that.
+    let full: Vec<String> =
+        edits.iter().filter_map(|step| path_if(step, |op| *op == RouteOp::Displace)).collect();
+    let has_room = |step: &PlannedStep| path_if(step, |_| true).is_none_or(|p| !full.contains(&p));
+    edits.into_iter().filter(|step| !rewrites(step) && has_room(step)).collect()
+}
+
+fn path_if(step: &PlannedStep, wanted: impl Fn(&RouteOp) -> bool) -> Option<String> {
+    let Step::Route { route, .. } = &step.step else { return None };
+    wanted(&route.op).then(|| route.path.clone())
 }
 
 /// Whether a step changes a line that stands in a file.
 fn rewrites(step: &PlannedStep) -> bool {
     let Step::Route { route, .. } = &step.step else { return false };
-    matches!(route.op, RouteOp::Replace { .. } | RouteOp::Withdraw)
+    matches!(route.op, RouteOp::Replace { .. } | RouteOp::Withdraw | RouteOp::Displace)
 }

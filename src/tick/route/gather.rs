@@ -4,10 +4,10 @@ use super::super::{Context, Level, files};
 use crate::embed::{CHUNK, Embedder, Role, text_hash};
 use crate::error::Result;
 use crate::store::routes;
-use crate::targets::{self, Format, Found, Scope, door, front_matter};
-use lifecycle_phases::Phase;
+use crate::targets::{self, Denied, Format, Found, Scope, door, front_matter};
 use lifecycle_phases::route::{Block, Candidate, Place, blocks};
-use std::collections::BTreeMap;
+use lifecycle_phases::{Phase, Requirement};
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 /// Characters of a block that are embedded, its headings included.
@@ -25,10 +25,25 @@ pub struct Loaded {
     pub lines: Vec<usize>,
 }
 
+impl Loaded {
+    /// That the file is still as it was read.
+    pub fn unchanged(&self) -> Requirement {
+        Requirement::File {
+            path: self.path.to_string_lossy().into_owned(),
+            hash: self.bytes.as_deref().map(door::hash),
+        }
+    }
+}
+
 /// Reads `found` and takes it apart. What has to be left alone is noted.
 pub fn load(ctx: &mut Context<'_>, found: Vec<Found>) -> Vec<(Loaded, Candidate)> {
     let mut loaded = Vec::new();
     for target in found {
+        if target.resolved == Err(Denied::Hidden) {
+            let text = format!("{} {}; it gets no line", target.path.display(), Denied::Hidden);
+            ctx.note(Level::Info, Phase::Route, text);
+            continue;
+        }
         match read(ctx, &target) {
             Ok(one) => loaded.push(one),
             Err(why) => {
@@ -68,11 +83,13 @@ pub fn candidate(
     let mut candidate =
         Candidate { relative: relative.to_string(), globs, general, ..Candidate::default() };
     let mut lines = Vec::new();
+    let mut places: HashMap<Vec<String>, usize> = HashMap::new();
     for section in sections {
-        if candidate.places.iter().any(|place| place.path == section.path) {
-            continue;
-        }
-        let place = candidate.places.len();
+        // Several sections of one name are one place: a line goes to the first of them.
+        let place = *places.entry(section.path.clone()).or_insert_with(|| {
+            candidate.places.push(Place { path: section.path });
+            candidate.places.len() - 1
+        });
         for (offset, text) in blocks(&section.body) {
             candidate.blocks.push(Block { place, text, ..Block::default() });
             lines.push(section.first_line + offset);
@@ -82,7 +99,6 @@ pub fn candidate(
             candidate.blocks.push(Block { place, text: item.text, ours, ..Block::default() });
             lines.push(item.line);
         }
-        candidate.places.push(Place { path: section.path });
     }
     Ok((candidate, lines))
 }
@@ -103,6 +119,9 @@ pub fn embed(ctx: &mut Context<'_>, candidates: &mut [Candidate]) -> Result<()> 
             None => drop(missing.insert(hash, text)),
         }
     }
+    let used: Vec<String> = known.keys().cloned().collect();
+    let now = ctx.now();
+    routes::vectors_used(&mut ctx.store, &descriptor, &used, now)?;
     let missing: Vec<(String, String)> = missing.into_iter().collect();
     for chunk in missing.chunks(CHUNK) {
         known.extend(embed_chunk(ctx, &*embedder, &descriptor, chunk)?);

@@ -2,11 +2,12 @@
 
 use super::super::{Context, Level, files};
 use super::brake::brake;
-use super::short;
+use super::{line_for, short};
 use crate::error::Result;
 use crate::store::{self, routes, routes::RouteRow};
-use crate::targets::{self, Format, Item, door, item_line};
-use lifecycle_phases::route::known::alike;
+use crate::targets::{self, Format, Item, Section, door};
+use lifecycle_phases::route::blocks;
+use lifecycle_phases::route::known::{Standing, alike, standing};
 use lifecycle_phases::{
     Actor, Channel, Entry, Kind, Phase, PlannedStep, Requirement, Route, RouteOp, Source, State,
     Step,
@@ -69,7 +70,7 @@ fn file(ctx: &mut Context<'_>, path: &Path, rows: &[RouteRow]) -> Result<Result<
     };
     let (mut settled, mut rewrites) = (Vec::new(), Vec::new());
     for row in missing {
-        settled.push(lost(ctx, row, &bytes, &mut unknown)?);
+        settled.push(lost(ctx, row, &sections, &bytes, &mut unknown)?);
     }
     let admitted = admit(ctx, path, rows, &unknown)?;
     for row in standing {
@@ -96,14 +97,26 @@ fn unknown<'a>(
     Ok(found)
 }
 
-/// A line of ours that is not there any more: edited if a line like it stands in the block now,
-/// else deleted. Either way it is the user's word, and it is not written again.
+/// A line of ours that is not in our block any more: moved if the user's own text states it now,
+/// edited if a line like it stands in the block, else deleted. In each case it is the user's word,
+/// and it is not written again.
 fn lost(
     ctx: &mut Context<'_>,
     row: &RouteRow,
+    sections: &[Section],
     bytes: &[u8],
     unknown: &mut [String],
 ) -> Result<PlannedStep> {
+    if let Some((section, line_number)) = moved(row, sections) {
+        let reason = format!("you moved the line; line {line_number} states it now");
+        ctx.note(Level::Info, Phase::Route, format!("{}: {reason}", row.path));
+        let op = RouteOp::AlreadyKnown { line_number };
+        let mut step = row_step(ctx, row, bytes, op, reason)?;
+        if let Step::Route { route, .. } = &mut step.step {
+            route.section = section;
+        }
+        return Ok(step);
+    }
     let edited = unknown.iter().find(|line| alike(&row.line, line));
     let reason = match edited {
         Some(line) => format!("you edited the line; it stays as “{}”", short(line)),
@@ -111,6 +124,15 @@ fn lost(
     };
     ctx.note(Level::Info, Phase::Route, format!("{}: {reason}", row.path));
     withdraw_step(ctx, row, bytes, reason)
+}
+
+/// Where the user's own text states a line, outside our blocks.
+fn moved(row: &RouteRow, sections: &[Section]) -> Option<(Vec<String>, usize)> {
+    sections.iter().find_map(|section| {
+        let states = |(_, text): &(usize, String)| standing(&row.line, text) == Standing::States;
+        let (offset, _) = blocks(&section.body).into_iter().find(states)?;
+        Some((section.path.clone(), section.first_line + offset))
+    })
 }
 
 /// Lines of the user's come in as entries of theirs.
@@ -149,7 +171,7 @@ fn withdraw(ctx: &Context<'_>, row: &RouteRow, bytes: &[u8]) -> Result<PlannedSt
             entry: next.entry.id.clone(),
             path: row.path.clone(),
             section: row.section.clone(),
-            line: item_line(&next.entry.text),
+            line: line_for(files::format_of(ctx, Path::new(&row.path)), &next.entry.text),
             op: RouteOp::Replace { old_line: row.line.clone() },
             score: row.score,
             runners_up: row.runners_up.clone(),
@@ -168,6 +190,16 @@ pub fn withdraw_step(
     bytes: &[u8],
     reason: String,
 ) -> Result<PlannedStep> {
+    row_step(ctx, row, bytes, RouteOp::Withdraw, reason)
+}
+
+fn row_step(
+    ctx: &Context<'_>,
+    row: &RouteRow,
+    bytes: &[u8],
+    op: RouteOp,
+    reason: String,
+) -> Result<PlannedStep> {
     let stored = store::entry_by_id(ctx.store.reader(), &row.entry)?;
     let from = stored.as_ref().map_or(State::Expired, |stored| stored.entry.state);
     let route = Route {
@@ -175,7 +207,7 @@ pub fn withdraw_step(
         path: row.path.clone(),
         section: row.section.clone(),
         line: row.line.clone(),
-        op: RouteOp::Withdraw,
+        op,
         score: row.score,
         runners_up: row.runners_up.clone(),
     };

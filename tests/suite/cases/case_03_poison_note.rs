@@ -30,6 +30,12 @@ fn it_is_tried_a_bounded_number_of_times_and_costs_the_others_nothing() {
     let kept = listed.as_array().unwrap().iter().find(|entry| entry["id"] == parked[0]["entry"]);
     assert_eq!(kept.unwrap()["text"], poison, "its text is complete");
 
+    // Nobody has looked whether something connects to it, so it does not age.
+    home.run(&["--set", "age.newer_entries=0", "run", "--phase", "age", "--yes"]);
+    let after = home.json(&["list"]);
+    let stays = after.as_array().unwrap().iter().any(|entry| entry["id"] == parked[0]["entry"]);
+    assert!(stays, "{after}");
+
     let asked = |text: &str| {
         let texts = server.embeds();
         texts.iter().filter(|request| request.json()["input"].to_string().contains(text)).count()

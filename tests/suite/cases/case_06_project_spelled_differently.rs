@@ -24,4 +24,6 @@ fn one_project_is_one_project_however_its_path_is_written() {
     projects.sort_by_key(ToString::to_string);
     let wanted = ["harbor-api", "other"].map(|name| work.join(name).to_string_lossy().into_owned());
     assert_eq!(projects, wanted);
+    home.run(&["run", "--phase", "connect"]).success();
+    assert_eq!(home.json(&["graph"])["links"].as_array().unwrap().len(), 0, "across projects");
 }

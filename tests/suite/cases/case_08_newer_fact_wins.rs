@@ -34,6 +34,15 @@ fn the_new_fact_is_what_is_found_and_written() {
     let old: Vec<_> =
         case.states().into_iter().filter(|(text, _)| !text.contains("pnpm")).collect();
     assert!(old.iter().all(|(_, state)| state == "merged"), "{old:?}");
+    let history = case.home.json(&["search", "which package manager", "--all"]);
+    let hits = history["results"].as_array().unwrap();
+    let replaced = hits.iter().filter(|hit| hit["state"] == "merged").collect::<Vec<_>>();
+    assert!(!replaced.is_empty(), "{history}");
+    assert!(
+        replaced
+            .iter()
+            .all(|hit| hit["lives_on_in"] == hits[0]["id"] || hit["lives_on_in"].is_string())
+    );
     let written = std::fs::read_to_string(case.home.project().join("CLAUDE.md")).unwrap();
     assert!(!written.contains("with npm\n") && !written.contains("npm ci"), "{written}");
 }

@@ -23,6 +23,8 @@ fn a_model_that_sees_a_conflict_retires_nothing() {
         r#"{"conflicts":[["n1","n3"]],"entries":[],"reason":"superseded by note 2"}"#,
     ));
     assert_eq!(case.run(), 6);
+    let states = case.states();
+    assert!(states.iter().all(|(_, state)| state == "buffered"), "{states:?}");
     let found = case.search(&["Ines Falk"]);
     for fact in ["release manager", "administers", "audit log", "on leave"] {
         assert!(found.iter().any(|text| text.contains(fact)), "{fact}: {found:?}");

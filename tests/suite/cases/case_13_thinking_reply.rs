@@ -9,9 +9,13 @@ fn the_answer_is_what_follows_the_reasoning() {
     case.server.replies(text(&format!("<think>\nMaybe {wrong}? No.\n</think>\n{}", berth())));
     assert_eq!(case.run(), 0);
     assert!(case.proven()[0].contains("25 m"));
-    let bytes = std::fs::read(case.home.database()).unwrap();
-    let listed = case.home.run(&["list", "--all"]).out;
-    assert!(!listed.contains("think") && !bytes.is_empty());
+    for file in walkdir::WalkDir::new(case.home.store()).into_iter().flatten() {
+        if file.file_type().is_file() {
+            let bytes = std::fs::read(file.path()).unwrap();
+            let text = String::from_utf8_lossy(&bytes);
+            assert!(!text.contains("<think>") && !text.contains("99 m"), "{:?}", file.path());
+        }
+    }
 }
 
 #[test]

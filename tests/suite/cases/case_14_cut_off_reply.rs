@@ -14,6 +14,9 @@ fn whatever_breaks_nothing_is_lost_and_the_next_run_merges_once() {
         case.server.replies([reply]);
         assert_eq!(case.run(), 6);
         case.untouched();
+        let status = case.home.json(&["status"]);
+        assert_eq!(status["links"], 3, "linking needs no model: {status}");
+        assert_eq!(status["health"], "failing");
         case.server.replies(text(&berth()));
         assert_eq!(case.run(), 0);
         assert_eq!(case.proven().len(), 1);

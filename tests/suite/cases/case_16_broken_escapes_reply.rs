@@ -16,12 +16,16 @@ fn odd_characters_of_a_reply_are_dropped() {
         "Ship lists @@are sorted by name, show the flag and are printed at dawn.",
     );
     case.server.replies(text(&good.replace("@@", "\\ud83d\\u0000\\u202e")));
-    case.run();
+    std::fs::write(case.home.project().join("CLAUDE.md"), "# p\n\n- Ships have flags.\n").unwrap();
+    case.home.run(&["run"]);
+    let written = std::fs::read_to_string(case.home.project().join("CLAUDE.md")).unwrap();
+    assert!(written.contains("printed at dawn"), "{written}");
+    assert!(!written.contains(['\0', '\u{202e}', '\u{fffd}']), "{written:?}");
     for (entry, _) in case.states() {
         assert!(!entry.contains(['\0', '\u{202e}', '\u{fffd}']), "{entry:?}");
     }
     assert_eq!(
-        case.proven(),
+        case.home.texts(&["--state", "routed"]),
         ["Ship lists are sorted by name, show the flag and are printed at dawn."]
     );
 }

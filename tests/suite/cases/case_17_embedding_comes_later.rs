@@ -13,6 +13,8 @@ fn words_find_it_while_the_server_is_down_and_meaning_later() {
     home.set("LIFECYCLE_EMBED__URL_MODEL", "standin");
     let project = home.project().display().to_string();
     home.run(&["add", "--project", &project, "Pilots board at the outer buoy"]).success();
+    assert_eq!(home.json(&["status"])["inbox"].as_u64().unwrap_or(0), 0);
+    assert_eq!(home.json(&["status"])["unconnected"], 1, "status counts it");
     let down = home.json(&["search", "where do pilots board"]);
     assert_eq!(down["results"][0]["text"], "Pilots board at the outer buoy");
     assert_eq!(down["mode"], "lexical");

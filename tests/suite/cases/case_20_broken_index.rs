@@ -78,6 +78,9 @@ fn case_20_broken_index() {
 fn case_20_a_damaged_index_is_said_once_and_written_anew() {
     let home = home();
     derived(&home).iter().for_each(|file| std::fs::write(file, [7; 900]).unwrap());
+    for args in [&["doctor", "--no-call"][..], &["doctor", "--repair"], &["status"]] {
+        home.run(args).success();
+    }
     let project = home.project();
     let project = project.to_str().unwrap();
     home.run(&["add", "--project", project, "The crane at berth 4 is out of order"]).success();

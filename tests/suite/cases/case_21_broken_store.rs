@@ -22,6 +22,15 @@ fn junk_is_named_and_keeps_its_bytes() {
     assert_eq!(std::fs::read(home.database()).unwrap(), junk);
     let kept = std::fs::read_dir(home.store().join("inbox")).unwrap().count();
     assert_eq!(kept, 1, "what the hook was given is kept");
+    let said = crate::capture::says(&home, 1, "Remember: fenders are replaced yearly");
+    std::fs::write(home.path().join("t.jsonl"), said).unwrap();
+    home.run(&["doctor", "--repair"]).code(6);
+    crate::capture::tick(&home);
+    assert!(home.texts(&[]).contains(&"fenders are replaced yearly".to_string()));
+    let aside = std::fs::read_dir(home.store()).unwrap().flatten().map(|entry| entry.path());
+    let aside = aside.filter(|path| path.display().to_string().contains(".damaged-"));
+    let aside: Vec<_> = aside.map(|path| std::fs::read(path).unwrap()).collect();
+    assert_eq!(aside, [junk], "the damaged file has a name of its own");
 }
 
 #[test]

@@ -14,7 +14,9 @@ fn no_duplicate_key_whatever_the_spelling() {
             home.route();
             let after = home.get(name);
             after.parse::<toml_edit::DocumentMut>().unwrap();
-            assert!(after.contains(before.trim_end()), "{name} {key}:\n{after}");
+            let inline = ", notes  =  [\"Deploys go out on Tuesdays\"]";
+            let rest = after.replace(inline, "");
+            assert!(rest.contains(before.trim_end()), "{name} {key}:\n{after}");
             home.route();
             assert_eq!(home.get(name), after);
             if after != before {

@@ -29,4 +29,6 @@ fn shortened_text_never_breaks_a_character() {
     assert!(!listed.out.contains('\u{fffd}'));
     home.run(&["run", "--phase", "buffer"]).success();
     home.run(&["status"]).success();
+    let routed = home.run(&["route", "--dry-run"]).success();
+    assert!(!routed.out.contains('\u{fffd}'));
 }

@@ -68,6 +68,7 @@ fn codex_rollouts_are_found_too() {
         [
             "Never push to main without the harbour master label.",
             "The lint step is slow; run clippy only on changed crates from now on.",
+            "`scripts/lint.sh` now lints only crates touched since main.",
         ]
     );
 }

@@ -62,3 +62,33 @@ fn a_run_without_path_shell_or_terminal_captures() {
     assert!(outcome.status.success(), "{}", String::from_utf8_lossy(&outcome.stderr));
     assert_eq!(crate::capture::texts(&home), ["lanterns are lit at dusk"]);
 }
+
+/// A key is missing: the run says so, and status shows when it failed and why, and the last success.
+#[test]
+fn what_is_missing_is_said_then_and_later() {
+    use crate::support::merging::{BERTH, Merging};
+    let mut case = Merging::new("openai-compatible");
+    case.home.set("LIFECYCLE_NOW", "2026-06-01T00:00:00Z");
+    case.home.run(&["--now", "2026-06-01T00:00:00Z", "add", "an older note"]).success();
+    case.home.run(&["--now", "2026-06-01T00:00:00Z", "run", "--phase", "connect"]).success();
+    case.add(BERTH);
+    let missing = [
+        "--set",
+        "consolidate.local_only=false",
+        "--set",
+        "consolidate.providers.m.kind=\"groq\"",
+        "--set",
+        "consolidate.providers.m.key_env=\"NO_SUCH_KEY\"",
+        "--now",
+        "2026-06-02T00:00:00Z",
+        "run",
+    ];
+    let outcome = case.home.run(&missing);
+    assert!(outcome.code != 0, "{}", outcome.out);
+    assert!(format!("{}{}", outcome.out, outcome.err).contains("NO_SUCH_KEY"), "{}", outcome.out);
+    let status = case.home.json(&["status"]);
+    assert_eq!(status["health"], "failing", "{status}");
+    assert_eq!(status["last_tick"]["started"], "2026-06-02T00:00:00Z", "{status}");
+    assert!(status["last_tick"]["notes"].to_string().contains("NO_SUCH_KEY"), "{status}");
+    assert_eq!(status["last_success"]["started"], "2026-06-01T00:00:00Z", "{status}");
+}

@@ -25,8 +25,8 @@ fn many_expiries_are_a_question_and_can_be_taken_back() {
         home.run(&["add", "--project", &project, &format!("ok, {words} {n} done for now")])
             .success();
     }
-    let asked = home.run(&["--set", "connect.max_links=0", "run"]).code(6);
-    assert!(asked.out.contains("--yes"), "{}", asked.out);
+    let asked = home.run(&["--set", "connect.max_links=0", "run"]).code(7);
+    assert!(asked.said().contains("--yes"), "{}", asked.out);
     assert_eq!(home.texts(&[]).len(), 40);
     let allowed = home.json(&["--set", "connect.max_links=0", "run", "--yes"]);
     let expired = allowed["counts"]["expire"].as_u64().unwrap();

@@ -16,6 +16,8 @@ fn the_others_go_on() {
     assert!(outcome.said().contains("gone is gone"), "{}", outcome.out);
     assert!(outcome.said().contains("not UTF-8"), "{}", outcome.out);
     assert!(home.get("CLAUDE.md").contains("Zig"));
+    let status = home.json(&["status"])["last_tick"]["notes"].to_string();
+    assert!(status.contains("gone is gone") && status.contains("not UTF-8"), "{status}");
     assert_eq!(home.state(&lost), "proven");
     assert_eq!(home.state(&waiting), "proven");
     assert_eq!(std::fs::read_to_string(home.path().join("CLAUDE.md")).unwrap(), "# parent\n");

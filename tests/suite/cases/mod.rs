@@ -50,6 +50,7 @@ mod case_38_own_words_come_back;
 mod case_39_nobody_called_the_hook;
 mod case_40_bare_environment;
 mod case_41_clock_jumps;
+mod case_42_zones;
 mod case_42_zones_search;
 mod case_43_target_cannot_be_written;
 mod case_44_names_with_spaces;

@@ -9,12 +9,18 @@ use std::time::Duration;
 impl Home {
     /// Puts a proven entry of `project` (resolved) into the store.
     pub fn prove(&self, project: Option<&Path>, text: &str) -> EntryId {
+        self.prove_seen(project, text, 0)
+    }
+
+    /// The same for one that was met `recalls` times again.
+    pub fn prove_seen(&self, project: Option<&Path>, text: &str, recalls: u32) -> EntryId {
         std::fs::create_dir_all(self.store()).unwrap();
         let mut store = Store::open_file(&self.database(), Duration::from_secs(5)).unwrap();
         let project = project.map(|path| path.canonicalize().unwrap().display().to_string());
         let source = Source::new(Channel::Tick, Actor::User);
         let mut entry = Entry::new(text, Kind::Insight, project, 1_780_000_000_000, source);
         entry.state = State::Proven;
+        entry.recalls = recalls;
         entry.generated_by = Some("extractive".into());
         let id = entry.id.clone();
         let step = Step::Admit { entry: Box::new(entry) };

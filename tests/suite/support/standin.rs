@@ -89,6 +89,8 @@ pub enum Reply {
     Close,
     /// No answer until the client closes the connection.
     Hang,
+    /// Head, then one byte each time this has passed, without an end.
+    Drip(Duration),
     /// Head and a part of the body, then closed.
     Cut(Vec<u8>),
     /// Made from the request (its ids, its length).
@@ -486,6 +488,15 @@ fn answer(mut stream: &TcpStream, request: &Request, reply: Reply, shared: &Shar
             if client_left(stream, None) {
                 shared.gone.fetch_add(1, Ordering::SeqCst);
             }
+        }
+        Reply::Drip(pause) => {
+            let head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n{";
+            let mut open = stream.write_all(head).is_ok();
+            while open {
+                std::thread::sleep(pause);
+                open = stream.write_all(b" ").and_then(|()| stream.flush()).is_ok();
+            }
+            shared.gone.fetch_add(1, Ordering::SeqCst);
         }
         Reply::Cut(body) => {
             let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len() + 100);

@@ -1,0 +1,174 @@
+//! Input that cannot be used: one clear message with what to do, and the documented exit code.
+
+use crate::support::Home;
+use crate::support::merging::{BERTH, Merging};
+use serde_json::json;
+
+#[track_caller]
+fn refused(outcome: crate::support::Outcome, code: i32, message: &str, hint: &str) {
+    let outcome = outcome.code(code);
+    let errors = outcome.err.lines().filter(|line| line.starts_with("error:")).count();
+    assert_eq!(errors, 1, "{}", outcome.err);
+    assert!(outcome.err.contains(message), "{message} in {}", outcome.err);
+    assert!(
+        outcome.err.contains("hint:") && outcome.err.contains(hint),
+        "{hint} in {}",
+        outcome.err
+    );
+}
+
+#[test]
+fn an_empty_text() {
+    let home = Home::new();
+    for text in ["", "  \n\t", "\u{feff}"] {
+        refused(home.run(&["add", text]), 8, "the text is empty", "nothing was stored");
+    }
+    refused(home.run_with(&["add", "-"], b""), 8, "the text is empty", "nothing was stored");
+    refused(home.run(&["search", " "]), 8, "the search is empty", "words");
+    assert_eq!(home.texts(&["--all"]), [""; 0]);
+}
+
+#[test]
+fn invalid_utf_8() {
+    let home = Home::new();
+    refused(home.run_with(&["add", "-"], b"caf\xe9 is open"), 8, "not UTF-8", "nothing was stored");
+    let file = home.path().join("notes.jsonl");
+    std::fs::write(&file, b"{\"text\": \"caf\xe9\"}\n").unwrap();
+    let path = file.to_str().unwrap();
+    refused(home.run(&["add", "--file", path]), 8, "not UTF-8", "nothing was stored");
+    refused(home.run(&["prompt", "replay", path]), 8, "UTF-8", "prompt export");
+    assert_eq!(home.texts(&["--all"]), [""; 0]);
+}
+
+fn conversation(home: &Home, name: &str, lines: &str) -> std::path::PathBuf {
+    let file = home.path().join(name);
+    std::fs::write(&file, lines).unwrap();
+    let event = json!({"hook_event_name": "SessionEnd", "session_id": name, "cwd": home.project(), "transcript_path": file});
+    let hook = home.run_with(&["hook", "claude-code"], event.to_string().as_bytes()).success();
+    assert_eq!(hook.out, "");
+    file
+}
+
+fn said(home: &Home, n: usize, text: &str) -> String {
+    let line = json!({"type": "user", "sessionId": "s", "uuid": format!("u{n}"), "cwd": home.project(),
+        "timestamp": "2026-06-01T10:00:00Z", "message": {"role": "user", "content": text}});
+    format!("{line}\n")
+}
+
+#[test]
+fn a_cut_conversation_gives_what_is_whole_and_the_rest_later() {
+    let home = Home::new();
+    let whole = said(&home, 1, "Remember: cranes stop at 9 Bft");
+    let rest = said(&home, 2, "Remember: gangways are inspected on Mondays");
+    let (head, tail) = rest.split_at(rest.len() / 2);
+    let file = conversation(&home, "cut.jsonl", &format!("{whole}{head}"));
+    home.run(&["run", "--phase", "buffer"]).success();
+    assert_eq!(home.texts(&["--all"]).len(), 1);
+    std::fs::write(&file, format!("{whole}{head}{tail}")).unwrap();
+    conversation(&home, "cut.jsonl", &format!("{whole}{head}{tail}"));
+    home.run(&["run", "--phase", "buffer"]).success();
+    assert_eq!(home.texts(&["--all"]).len(), 2);
+}
+
+/// `LIFECYCLE_TEST_TRANSCRIPT_MB` sets how large (8 by default; 200 as in the requirement).
+#[test]
+fn a_very_large_conversation() {
+    let megabytes: usize = std::env::var("LIFECYCLE_TEST_TRANSCRIPT_MB")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(8);
+    let home = Home::new();
+    let filler = said(&home, 0, &"nothing of note ".repeat(60_000));
+    let mut lines = said(&home, 1, "Remember: cranes stop at 9 Bft");
+    while lines.len() < megabytes << 20 {
+        lines.push_str(&filler);
+    }
+    lines.push_str(&said(&home, 2, "Remember: gangways are inspected on Mondays"));
+    conversation(&home, "large.jsonl", &lines);
+    home.run(&["run", "--phase", "buffer"]).success();
+    assert_eq!(home.texts(&["--all"]).iter().filter(|text| text.contains("stop at")).count(), 1);
+    assert_eq!(home.texts(&["--all"]).iter().filter(|text| text.contains("gangways")).count(), 1);
+}
+
+#[test]
+fn an_unknown_hook_event_is_silent_and_leaves_nothing() {
+    let home = Home::new();
+    for event in [
+        json!({"hook_event_name": "MoonRise", "session_id": "s", "cwd": home.project()})
+            .to_string(),
+        "no JSON".into(),
+        String::new(),
+    ] {
+        let hook = home.run_with(&["hook", "claude-code"], event.as_bytes()).success();
+        assert_eq!(hook.out, "", "an assistant reads it as an order");
+    }
+    let inbox = home.store().join("inbox");
+    assert_eq!(std::fs::read_dir(inbox).map_or(0, Iterator::count), 0);
+    home.run(&["run", "--phase", "buffer"]).success();
+}
+
+#[test]
+fn an_unknown_setting() {
+    let home = Home::new();
+    let set = "consolidate.modle=\"none\"";
+    refused(home.run(&["--set", set, "run"]), 3, "consolidate.modle", "consolidate.model");
+    let file = home.path().join("home/.config/lifecycle/config.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "[agee]\nnewer_entries = 3\n").unwrap();
+    refused(home.run(&["status"]), 3, "agee", "age");
+    std::fs::write(&file, "[age]\nnewer_entries = \"many\"\n").unwrap();
+    refused(home.run(&["status"]), 3, "settings", "config show --origin");
+}
+
+#[test]
+fn a_missing_model_file() {
+    let mut home = Home::new();
+    home.run(&["add", "Cranes stop at 9 Bft"]).success();
+    home.set("LIFECYCLE_MODELS", "/nonexistent");
+    home.set("ORT_DYLIB_PATH", "");
+    let outcome = home.run(&["run"]).code(9);
+    assert!(outcome.out.contains("lifecycle setup"), "{}", outcome.out);
+    assert_eq!(home.texts(&["--all"]).len(), 1, "nothing is lost");
+    let outcome = home.run(&["--set", "embed.model=\"no-such-model\"", "run"]).code(3);
+    for part in ["no-such-model", "model list"] {
+        assert!(outcome.out.contains(part), "{part} in {}", outcome.out);
+    }
+}
+
+#[test]
+fn a_target_that_does_not_parse_is_left_alone_and_told() {
+    let case = Merging::new("openai-compatible");
+    let broken = "[notes\nrules = [\n";
+    let target = case.home.project().join("notes.toml");
+    std::fs::write(&target, broken).unwrap();
+    let file = case.home.path().join("home/.config/lifecycle/config.toml");
+    let settings = std::fs::read_to_string(&file).unwrap();
+    let table = "[route]\nfloor = 0.0\nmargin = 0.0\nnear = 0.0\n[route.targets.notes]\npaths = [\"notes.toml\"]\nkey = \"notes.rules\"\n";
+    std::fs::write(&file, settings + table).unwrap();
+    case.add(BERTH);
+    case.server.replies(crate::support::merging::text(&crate::support::merging::berth()));
+    let outcome = case.home.run(&["run"]).code(6);
+    assert_eq!(std::fs::read_to_string(&target).unwrap(), broken);
+    let said = outcome.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("notes.toml is left alone: does not parse: line 1"), "{said}");
+    let known: Vec<String> = case.states().into_iter().map(|(text, _)| text).collect();
+    assert!(
+        known.iter().any(|text| text.contains("tankers included")),
+        "nothing is lost: {known:?}"
+    );
+}
+
+#[test]
+fn a_plan_or_a_file_that_is_none() {
+    let home = Home::new();
+    let path = home.path().join("plan.json");
+    refused(home.run(&["apply", path.to_str().unwrap()]), 8, "plan.json", "--plan FILE");
+    std::fs::write(&path, "{").unwrap();
+    refused(home.run(&["apply", path.to_str().unwrap()]), 8, "is not a plan", "--plan FILE");
+    refused(
+        home.run(&["prompt", "replay", path.to_str().unwrap()]),
+        8,
+        "plan.json:1",
+        "prompt export",
+    );
+}
