@@ -10,7 +10,7 @@ use lifecycle::model::provider::Provider;
 use lifecycle::model::wire::{self, HttpReply, Wire};
 use lifecycle::paths::Paths;
 use lifecycle::store::{self, Store};
-use lifecycle::targets::{self, Change, Format, LineOp};
+use lifecycle::targets::{self, Change, Format, LineOp, Moved};
 use lifecycle_phases::consolidate::reply;
 use lifecycle_phases::{Plan, age};
 use std::io::Write;
@@ -199,7 +199,7 @@ pub fn config(bytes: &[u8]) {
         for name in names {
             let _ = Provider::resolve(name, &settings.consolidate);
         }
-        let _ = targets::Targets::load(&settings.route.targets, &targets::Moved::default());
+        let _ = targets::Targets::load(&settings.route.targets, &Moved::default());
         let _ = lifecycle::schedule::Expression::parse(&settings.schedule.cron);
         let _ = lifecycle::redact::Redactor::new(&settings.redact.patterns);
     }

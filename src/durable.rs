@@ -192,6 +192,19 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     folder.sync()
 }
 
+/// Makes `bytes` the content of `path` without waiting for the disk: the file is whole whenever it is
+/// read, but a cut of power may cost it. For what a hook leaves and nobody misses.
+///
+/// # Errors
+/// Whatever writing gives.
+pub fn replace_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let (folder, name) = parts(path)?;
+    let folder = Folder::open(folder)?;
+    let mut draft = folder.draft(name)?;
+    draft.fill(bytes)?;
+    draft.place()
+}
+
 /// Folder and name of a file.
 ///
 /// # Errors

@@ -157,7 +157,7 @@ impl World {
     fn link(&mut self, places: &[usize], near: &[Vec<Near>]) {
         self.look_at(places, near);
         let mut templates = self.templates.clone();
-        let learned = learn(&newcomers(&self.compared, places, near), &mut templates, &settings());
+        let learned = learn(&newcomers(&self.compared, places, near), &mut templates);
         let mut steps = Vec::new();
         if !learned.is_empty() {
             self.templates = templates;

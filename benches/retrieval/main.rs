@@ -1,8 +1,9 @@
 //! Search quality on a folder with `notes.jsonl` and `queries.jsonl`: one store a set of notes, one
 //! file of rankings a column, for the scorer that comes with the data.
 //!
-//! `cargo bench --bench retrieval -- FOLDER OUT` writes OUT/<column>.jsonl; stores are kept in OUT
-//! and used again, embeddings included. `cargo bench --bench retrieval -- FOLDER OUT 100000` times
+//! `cargo bench --bench retrieval -- FOLDER OUT` writes OUT/<column>.jsonl: grep (words that occur, no
+//! weights), lexical, dense, hybrid, and reranked where BENCH_SET names a search.reranker. Stores are
+//! kept in OUT and used again, embeddings included. `cargo bench --bench retrieval -- FOLDER OUT 100000` times
 //! searches over that many texts instead.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a measurement that cannot go on has failed")]
@@ -12,7 +13,7 @@ mod latency;
 use lifecycle::config::Layers;
 use lifecycle::embed::{self, CHUNK, Embedder, Role};
 use lifecycle::paths::Paths;
-use lifecycle::search::{Mode, Query, search};
+use lifecycle::search::{Mode, Models, Query, search};
 use lifecycle::store::{self, Scope, Store};
 use lifecycle_phases::{Actor, Channel, Entry, Kind, Source, Step};
 use serde_json::{Value, json};
@@ -108,9 +109,15 @@ fn main() {
         })
         .collect();
     let queries = rows(&folder.join("queries.jsonl"));
-    for (column, mode) in
-        [("lexical", Mode::Lexical), ("dense", Mode::Dense), ("hybrid", Mode::Hybrid)]
-    {
+    let reranker = embed::open_reranker(&settings, &paths).unwrap();
+    by_grep(&queries, &sets, out);
+    let mut columns = vec![
+        ("lexical", Mode::Lexical, None),
+        ("dense", Mode::Dense, None),
+        ("hybrid", Mode::Hybrid, None),
+    ];
+    columns.extend(reranker.as_deref().map(|model| ("reranked", Mode::Hybrid, Some(model))));
+    for (column, mode, reranker) in columns {
         let mut file = std::fs::File::create(out.join(format!("{column}.jsonl"))).unwrap();
         let mut times = Vec::new();
         for row in &queries {
@@ -118,15 +125,51 @@ fn main() {
             let scope = Scope::default();
             let query = Query { text: text(row, "text").into(), scope, k: 20, mode };
             let start = Instant::now();
-            let answer =
-                search(filled.store.reader(), Ok(&*embedder), &settings.search, &query).unwrap();
+            let models = Models { embedder: Ok(&*embedder), warm: None, reranker };
+            let answer = search(filled.store.reader(), &models, &settings.search, &query).unwrap();
             times.push(start.elapsed().as_secs_f64() * 1e3);
             let ids = answer.hits.iter().flat_map(|hit| filled.names[&hit.id()].clone());
             let ranking: Vec<String> = ids.take(20).collect();
             writeln!(file, "{}", json!({"id": row["id"], "ranking": ranking})).unwrap();
         }
-        times.sort_by(f64::total_cmp);
-        let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
-        println!("{column}: p50 {:.2} ms, p99 {:.2} ms a query", at(0.5), at(0.99));
+        print_times(column, times);
     }
+}
+
+fn print_times(column: &str, mut times: Vec<f64>) {
+    times.sort_by(f64::total_cmp);
+    let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
+    println!("{column}: p50 {:.2} ms, p99 {:.2} ms a query", at(0.5), at(0.99));
+}
+
+/// What somebody does with `grep -i -c` for each word of the question: notes by how many of its
+/// words they contain, earlier ones first among equals.
+fn by_grep(queries: &[Value], sets: &BTreeMap<&str, Vec<&Value>>, out: &Path) {
+    let lower: BTreeMap<&str, Vec<(String, &str)>> = sets
+        .iter()
+        .map(|(name, notes)| {
+            let notes =
+                notes.iter().map(|note| (text(note, "text").to_lowercase(), text(note, "id")));
+            (*name, notes.collect())
+        })
+        .collect();
+    let mut file = std::fs::File::create(out.join("grep.jsonl")).unwrap();
+    let mut times = Vec::new();
+    for row in queries {
+        let start = Instant::now();
+        let asked = text(row, "text").to_lowercase();
+        let mut words: Vec<&str> =
+            asked.split(|ch: char| !ch.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        words.sort();
+        words.dedup();
+        let mut counted: Vec<(usize, &str)> = lower[text(row, "store")]
+            .iter()
+            .map(|(note, id)| (words.iter().filter(|word| note.contains(**word)).count(), *id))
+            .collect();
+        counted.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+        let ranking: Vec<&str> = counted.iter().take(20).map(|(_, id)| *id).collect();
+        writeln!(file, "{}", json!({"id": row["id"], "ranking": ranking})).unwrap();
+    }
+    print_times("grep", times);
 }

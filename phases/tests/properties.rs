@@ -5,7 +5,9 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use lifecycle_phases::age::{self, Candidate as Loner, Limits as AgeLimits};
-use lifecycle_phases::connect::{self, Compared, LinkSettings, LinkTable, Newcomer, Scale};
+use lifecycle_phases::connect::{
+    self, Compared, LinkSettings, LinkTable, Newcomer, Scale, Templates,
+};
 use lifecycle_phases::consolidate::{self, Cluster, Limits, decide_extractive, prepare};
 use lifecycle_phases::route::{Block, Candidate, Place, Query, Ranker};
 use lifecycle_phases::{
@@ -57,14 +59,20 @@ fn loners() -> impl Strategy<Value = Vec<Loner>> {
                 newer,
                 protected,
                 connected,
-                template: false,
+                then: 0,
+                copies: None,
             })
             .collect()
     })
 }
 
-const AGE: AgeLimits =
-    AgeLimits { newer_entries: 20, max_reprieves: 3, max_expire_share: 0.25, max_expire_free: 3 };
+const AGE: AgeLimits = AgeLimits {
+    newer_entries: 20,
+    growth: 2,
+    max_reprieves: 3,
+    max_expire_share: 0.25,
+    max_expire_free: 3,
+};
 
 fn settings() -> LinkSettings {
     LinkSettings {
@@ -132,7 +140,7 @@ proptest! {
         cosines in prop::collection::vec(0.3f32..1.0, 10),
         seed: u64,
     ) {
-        let entries: Vec<Compared> = texts.iter().zip(1..).map(|(text, n)| Compared::new(&entry(text, n))).collect();
+        let entries: Vec<Compared> = texts.iter().zip(1..).map(|(text, n)| Compared::new(&entry(text, n), &Templates::default())).collect();
         let near: Vec<(&Compared, f32)> = entries[1..].iter().zip(cosines).collect();
         let link = |neighbours: Vec<(&Compared, f32)>| {
             let mut table = LinkTable::default();

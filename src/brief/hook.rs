@@ -119,7 +119,7 @@ impl Output {
         ids.extend(self.briefing.facts.iter().map(|fact| fact.stored.entry.id.to_string()));
         create_private(&folder(paths))?;
         let file = file_of(paths, session);
-        std::fs::write(&file, serde_json::to_vec(&ids)?)
+        crate::durable::replace_unsynced(&file, &serde_json::to_vec(&ids)?)
             .map_err(|error| crate::Error::io(&file, &error))
     }
 }

@@ -8,9 +8,9 @@
 
 use super::{Session, print_json, print_text};
 use crate::config::SearchSettings;
-use crate::embed::Embedder;
+use crate::embed::{Embedder, Reranker, open_reranker};
 use crate::error::{Error, Result};
-use crate::search::{self, Mode, Query, project_name};
+use crate::search::{self, Mode, Models, Query, project_name};
 use crate::store::{self, Scope, Store};
 use crate::tick;
 use clap::Args;
@@ -86,14 +86,20 @@ struct Column {
 /// Measures each column and prints it.
 pub fn run(session: &Session, args: &RetrievalArgs) -> Result<()> {
     let questions: Vec<Question> = read(&args.file)?;
-    let store = Store::open(&session.paths, &session.settings)?;
+    let store = Store::open(&session.paths, &session.settings)?.for_searching()?;
     let embedder = tick::serving::open(store.reader(), &session.settings, &session.paths);
-    let modes = [("lexical", Mode::Lexical), ("dense", Mode::Dense), ("hybrid", Mode::Hybrid)];
+    let reranker = open_reranker(&session.settings, &session.paths)?;
+    let mut modes = vec![
+        ("lexical", Mode::Lexical, None),
+        ("dense", Mode::Dense, None),
+        ("hybrid", Mode::Hybrid, None),
+    ];
+    modes.extend(reranker.as_deref().map(|model| ("reranked", Mode::Hybrid, Some(model))));
     let mut columns = Vec::new();
-    for (name, mode) in modes {
+    for (name, mode, reranker) in modes {
         let mut cases = Vec::new();
         for question in &questions {
-            cases.push(ask(session, &store, embedder.as_deref(), question, mode)?);
+            cases.push(ask(session, &store, (embedder.as_deref(), reranker), question, mode)?);
         }
         columns.push(column(name, cases, args.cases));
     }
@@ -101,14 +107,16 @@ pub fn run(session: &Session, args: &RetrievalArgs) -> Result<()> {
         return print_json(&columns);
     }
     columns.iter().for_each(|column| print_text(&text_of(column)));
-    print_text("reranked: no cross-encoder is installed; this column is left out\n");
+    if reranker.is_none() {
+        print_text("reranked: search.reranker names no model; this column is left out\n");
+    }
     Ok(())
 }
 
 fn ask(
     session: &Session,
     store: &Store,
-    embedder: Result<&dyn Embedder, &Error>,
+    (embedder, reranker): (Result<&dyn Embedder, &Error>, Option<&dyn Reranker>),
     question: &Question,
     mode: Mode,
 ) -> Result<Case> {
@@ -116,7 +124,11 @@ fn ask(
     let scope = Scope { project, ..Scope::default() };
     let query = Query { text: question.query.clone(), scope, k: DEPTH, mode };
     let settings = SearchSettings { least_score: 0.0, ..session.settings.search.clone() };
-    let answer = search::search(store.reader(), embedder, &settings, &query)?;
+    let models = Models { embedder, warm: None, reranker };
+    let answer = search::search(store.reader(), &models, &settings, &query)?;
+    if let (Some(_), None) = (reranker, &answer.reranked_by) {
+        return Err(Error::input(answer.notes.join("; ")));
+    }
     if mode != Mode::Lexical && answer.mode == Mode::Lexical {
         let why = answer.notes.join("; ");
         return Err(Error::input(format!("meaning cannot be measured: {why}")));

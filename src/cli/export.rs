@@ -6,7 +6,7 @@ use crate::exchange;
 use crate::search::project_name;
 use crate::store::Store;
 use clap::Args;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 /// Options of `export`.
@@ -28,11 +28,7 @@ pub fn run(session: &Session, args: &ExportArgs) -> Result<ExitCode> {
     let store = Store::open(&session.paths, &session.settings)?;
     let project = args.project.as_deref().map(project_name);
     if args.file.as_os_str() == "-" {
-        let mut out = BufWriter::new(std::io::stdout().lock());
-        exchange::export(&store, project.as_deref(), &mut out)?;
-        // A reader that went away is no failure.
-        let _ = out.flush();
-        return Ok(ExitCode::Success);
+        return to_stdout(&store, project.as_deref());
     }
     let failed = |error: std::io::Error| Error::io(&args.file, &error);
     if args.file.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
@@ -58,4 +54,40 @@ pub fn run(session: &Session, args: &ExportArgs) -> Result<ExitCode> {
         args.file.display()
     ));
     Ok(ExitCode::Success)
+}
+
+/// Writes to standard output. A reader that went away (`| head`) is no failure: it has what it
+/// wanted, and the rest is not made.
+fn to_stdout(store: &Store, project: Option<&str>) -> Result<ExitCode> {
+    let mut out = Piped { out: BufWriter::new(io::stdout().lock()), is_closed: false };
+    let done = exchange::export(store, project, &mut out).map(drop).and_then(|()| {
+        out.flush().map_err(|error| Error::new(ExitCode::Failure, format!("the export: {error}")))
+    });
+    if out.is_closed { Ok(ExitCode::Success) } else { done.map(|()| ExitCode::Success) }
+}
+
+/// Standard output that remembers whether its reader went away.
+struct Piped<W> {
+    out: W,
+    is_closed: bool,
+}
+
+impl<W: Write> Piped<W> {
+    fn noticed<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        self.is_closed |=
+            done.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
+        done
+    }
+}
+
+impl<W: Write> Write for Piped<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let done = self.out.write(bytes);
+        self.noticed(done)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let done = self.out.flush();
+        self.noticed(done)
+    }
 }

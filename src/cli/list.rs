@@ -2,14 +2,12 @@
 
 use super::Session;
 use super::output::{one_line, print_json, print_text, short_id};
-use crate::clock::format_time;
 use crate::error::{Error, ExitCode, Result};
-use crate::report::COLUMNS;
+use crate::report::{COLUMNS, entry_json};
 use crate::search::project_name;
 use crate::store::{self, Filter, Store, StoredEntry};
 use clap::Args;
 use lifecycle_phases::{Kind, State};
-use serde_json::{Value, json};
 
 /// Options of `list`.
 #[derive(Args)]
@@ -50,7 +48,16 @@ fn filter(args: &ListArgs) -> Result<Filter> {
 }
 
 fn known<T>(word: &str, parse: fn(&str) -> Option<T>, what: &str) -> Result<T> {
-    parse(word).ok_or_else(|| Error::input(format!("`{word}` is not a {what}")))
+    parse(word).ok_or_else(|| unknown_word(word, what))
+}
+
+/// The error for a word that names no kind or state, with those there are.
+pub fn unknown_word(word: &str, what: &str) -> Error {
+    let known: Vec<&str> = match what {
+        "kind" => Kind::ALL.iter().map(|kind| kind.as_str()).collect(),
+        _ => State::ALL.iter().map(|state| state.as_str()).collect(),
+    };
+    Error::input(format!("`{word}` is not a {what}")).hint(format!("known: {}", known.join(", ")))
 }
 
 fn print_entry(stored: &StoredEntry) {
@@ -58,14 +65,4 @@ fn print_entry(stored: &StoredEntry) {
     let head = format!("{}  {:8}  {:9}  ", short_id(&entry.id), entry.state, entry.kind);
     let text = one_line(&entry.text, COLUMNS.saturating_sub(head.len()));
     print_text(&format!("{head}{text}\n"));
-}
-
-/// An entry as programs get it: times are UTC text.
-pub fn entry_json(stored: &StoredEntry) -> Value {
-    let mut value = serde_json::to_value(&stored.entry).unwrap_or_default();
-    value["created"] = json!(format_time(stored.entry.created));
-    value["state_at"] = json!(format_time(stored.state_at));
-    value["state_reason"] = json!(stored.state_reason);
-    value["active"] = json!(stored.entry.state.is_active());
-    value
 }

@@ -26,6 +26,7 @@ mod output;
 mod program;
 mod prompt;
 mod quality;
+mod reindex;
 mod report;
 mod review;
 mod route;
@@ -34,7 +35,7 @@ mod schedule;
 mod search;
 mod serve;
 mod setup;
-pub(crate) mod show;
+mod show;
 mod status;
 mod undo;
 mod version;
@@ -167,7 +168,9 @@ enum Command {
     Observe(observe::ObserveArgs),
     /// Find entries and documents by meaning and by words
     Search(search::SearchArgs),
-    /// Embedding models: list, fetch, choose, calibrate
+    /// Make derived data anew: words, pieces of documents, index files, vectors
+    Reindex(reindex::ReindexArgs),
+    /// Embedding models and rerankers: list, fetch, choose, calibrate
     Model(model::ModelArgs),
     /// Keep the embedding model in memory for ticks and searches
     #[command(after_help = "Examples:
@@ -433,6 +436,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Brief(args) => brief::run(&session, &args),
         Command::Observe(args) => observe::run(&session, &args),
         Command::Search(args) => search::run(&session, &args),
+        Command::Reindex(args) => reindex::run(&session, &args),
         Command::Model(args) => model::run(&session, &args),
         Command::Serve(args) => serve::run(&session, &args),
         Command::Show(args) => show::run(&session, &args),

@@ -1,11 +1,11 @@
-//! `lifecycle model`: which embedding models there are, getting one, choosing one, measuring its
+//! `lifecycle model`: which embedding models and rerankers there are, getting one, choosing one, measuring its
 //! scale.
 
 mod calibrate;
 
 use super::{Session, print_json, print_text};
 use crate::embed::install::{Installer, make_ready};
-use crate::embed::{Catalog, Descriptor, Origin, runtime};
+use crate::embed::{Catalog, Descriptor, ModelKind, OnnxReranker, Origin, Reranker, runtime};
 use crate::error::{Error, ExitCode, Result};
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -25,7 +25,7 @@ pub struct ModelArgs {
 
 #[derive(Subcommand)]
 enum ModelCommand {
-    /// List the embedding models
+    /// List the embedding models and rerankers
     List,
     /// Fetch a model's files, check their sums, and embed its golden texts
     Pull {
@@ -35,7 +35,8 @@ enum ModelCommand {
         #[arg(long, value_name = "FOLDER")]
         from: Option<PathBuf>,
     },
-    /// Choose the model; entries are embedded again in the background of ticks
+    /// Choose the model; entries are embedded again in the background of ticks. A reranker is
+    /// chosen beside it and orders what search finds
     Use {
         /// Name of the model
         name: String,
@@ -65,10 +66,13 @@ fn list(session: &Session) -> Result<()> {
     for known in catalog.iter() {
         let mark = if is_chosen(session, known) { '*' } else { ' ' };
         let state = if known.is_installed(&models) { "installed" } else { "not installed" };
+        let makes = match known.kind {
+            ModelKind::Embedder => format!("{:>5} numbers", known.dimensions),
+            ModelKind::Reranker => format!("{:>13}", "reranker"),
+        };
         print_text(&format!(
-            "{mark} {:24} {state:14} {:>5} numbers  {:>6.0} MB  {}\n    {}\n",
+            "{mark} {:24} {state:14} {makes}  {:>6.0} MB  {}\n    {}\n",
             known.name,
-            known.dimensions,
             megabytes(known),
             known.licence,
             known.about
@@ -79,7 +83,7 @@ fn list(session: &Session) -> Result<()> {
 
 fn row(session: &Session, known: &Descriptor, models: &Path) -> serde_json::Value {
     json!({
-        "name": known.name, "id": known.id(), "about": known.about, "licence": known.licence,
+        "name": known.name, "kind": known.kind.as_str(), "id": known.id(), "about": known.about, "licence": known.licence,
         "dimensions": known.dimensions, "max_tokens": known.max_tokens,
         "bytes": known.files.iter().map(|file| file.bytes).sum::<u64>(),
         "chosen": is_chosen(session, known), "installed": known.is_installed(models),
@@ -93,6 +97,9 @@ fn megabytes(known: &Descriptor) -> f64 {
 
 fn is_chosen(session: &Session, known: &Descriptor) -> bool {
     let embed = &session.settings.embed;
+    if known.kind == ModelKind::Reranker {
+        return known.name == session.settings.search.reranker;
+    }
     let name = if embed.url.is_empty() { &embed.model } else { &embed.url_model };
     known.name == *name
 }
@@ -109,9 +116,12 @@ fn pull(session: &Session, name: &str, from: Option<&Path>) -> Result<()> {
         say: &say,
     };
     let did = installer.model(descriptor)?;
-    let golden = check(session, descriptor)?;
+    let checked = match descriptor.kind {
+        ModelKind::Embedder => format!("{} golden pairs agree", check(session, descriptor)?),
+        ModelKind::Reranker => try_out(session, descriptor)?,
+    };
     let state = if did { "installed" } else { "was installed, nothing to do" };
-    print_text(&format!("{name}: {state} ({golden} golden pairs agree)\n"));
+    print_text(&format!("{name}: {state} ({checked})\n"));
     Ok(())
 }
 
@@ -123,6 +133,14 @@ fn check(session: &Session, descriptor: &Descriptor) -> Result<usize> {
     make_ready(descriptor, &session.settings.embed, &models)
 }
 
+/// Runs a reranker once, so that a file that does not load shows now.
+fn try_out(session: &Session, descriptor: &Descriptor) -> Result<String> {
+    let models = session.paths.models();
+    let reranker = OnnxReranker::new(descriptor.clone(), &session.settings.embed, &models);
+    reranker.score("which port", &["The API listens on port 8080."])?;
+    Ok("it runs".into())
+}
+
 fn choose(session: &Session, name: &str) -> Result<()> {
     let catalog = Catalog::load(&session.paths)?;
     let descriptor = catalog.get(name)?;
@@ -130,12 +148,18 @@ fn choose(session: &Session, name: &str) -> Result<()> {
         return Err(Error::new(ExitCode::Missing, format!("{name} is not installed"))
             .hint(format!("`lifecycle model pull {name}`{}", origin_hint(descriptor))));
     }
+    let file = &session.paths.config_file;
+    if descriptor.kind == ModelKind::Reranker {
+        set(file, "search", "reranker", name)?;
+        print_text(&format!("{name} orders what search finds from now on ({})\n", file.display()));
+        return Ok(());
+    }
     check(session, descriptor)?;
-    set_model(&session.paths.config_file, name)?;
+    set(file, "embed", "model", name)?;
     print_text(&format!(
         "{name} is chosen ({}). Ticks embed the entries again; until they are through, the \
          model used so far serves.\n",
-        session.paths.config_file.display()
+        file.display()
     ));
     Ok(())
 }
@@ -149,8 +173,8 @@ fn origin_hint(descriptor: &Descriptor) -> String {
     }
 }
 
-/// Sets `embed.model` in the user's file; everything else in it stays.
-fn set_model(file: &Path, name: &str) -> Result<()> {
+/// Sets one key of the user's file; everything else in it stays.
+fn set(file: &Path, section: &str, key: &str, name: &str) -> Result<()> {
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -160,17 +184,17 @@ fn set_model(file: &Path, name: &str) -> Result<()> {
         text.parse().map_err(|error: toml_edit::TomlError| {
             Error::config(format!("{}: {}", file.display(), error.to_string().trim_end()))
         })?;
-    let section = document.entry("embed").or_insert(toml_edit::table());
-    let table = section
+    let table = document.entry(section).or_insert(toml_edit::table());
+    let table = table
         .as_table_like_mut()
-        .ok_or_else(|| Error::config(format!("{}: embed is not a section", file.display())))?;
-    match table.get_mut("model").and_then(toml_edit::Item::as_value_mut) {
+        .ok_or_else(|| Error::config(format!("{}: {section} is not a section", file.display())))?;
+    match table.get_mut(key).and_then(toml_edit::Item::as_value_mut) {
         Some(value) => {
             let decor = value.decor().clone();
             *value = name.into();
             *value.decor_mut() = decor;
         }
-        None => _ = table.insert("model", toml_edit::value(name)),
+        None => _ = table.insert(key, toml_edit::value(name)),
     }
     write_whole(file, &document.to_string())
 }

@@ -10,8 +10,8 @@ use lifecycle_phases::Phase;
 /// Options of `observe`.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lifecycle observe                      batches that wait
-  lifecycle observe --dry-run --limit 3  what three would give
+  lifecycle observe
+  lifecycle observe --dry-run --limit 3
   lifecycle observe --set observe.model=local")]
 pub struct ObserveArgs {
     /// Show what would be observed and write nothing

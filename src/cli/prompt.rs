@@ -34,7 +34,8 @@ enum What {
     /// Print the rules as they are sent
     Show,
     /// Print the kept prompts with their replies, one JSON object a line
-    #[command(after_help = "Prompts are kept, redacted, once consolidate.keep_prompts is true.")]
+    #[command(after_help = "Examples:
+  lifecycle prompt export > prompts.jsonl   once consolidate.keep_prompts is true")]
     Export,
     /// Judge kept prompts or replies anew and print what they are worth
     Replay(replay::ReplayArgs),

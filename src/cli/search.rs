@@ -1,9 +1,10 @@
 //! `lifecycle search`: finds entries and documents by meaning and by words.
 
+use super::list::unknown_word;
 use super::{Session, escape_terminal, print_aside, print_json, print_text};
-use crate::embed::Embedder;
-use crate::error::{Error, ExitCode, Result};
-use crate::search::{self, Answer, Hit, Mode, Part, Query, answer_json, project_name};
+use crate::embed::open_reranker;
+use crate::error::{ExitCode, Result};
+use crate::search::{self, Answer, Hit, Mode, Models, Part, Query, answer_json, project_name};
 use crate::store::{Found, Scope, Store};
 use crate::tick;
 use clap::Args;
@@ -72,13 +73,12 @@ impl ScopeArgs {
 }
 
 fn known<T>(word: Option<&str>, parse: fn(&str) -> Option<T>, what: &str) -> Result<Option<T>> {
-    word.map(|word| parse(word).ok_or_else(|| Error::input(format!("`{word}` is not a {what}"))))
-        .transpose()
+    word.map(|word| parse(word).ok_or_else(|| unknown_word(word, what))).transpose()
 }
 
 /// Prints what was found; notes go to standard error.
 pub fn run(session: &Session, args: &SearchArgs) -> Result<ExitCode> {
-    let store = Store::open(&session.paths, &session.settings)?;
+    let store = Store::open(&session.paths, &session.settings)?.for_searching()?;
     let query = Query {
         text: args.query.join(" "),
         scope: args.scope.scope()?,
@@ -90,8 +90,15 @@ pub fn run(session: &Session, args: &SearchArgs) -> Result<ExitCode> {
         },
     };
     let embedder = tick::serving::open(store.reader(), &session.settings, &session.paths);
-    let embedder: Result<&dyn Embedder, &Error> = embedder.as_deref();
-    let answer = search::search(store.reader(), embedder, &session.settings.search, &query)?;
+    // A reranker that is named and not there is said once; the search goes on without it.
+    let (reranker, problem) = match open_reranker(&session.settings, &session.paths) {
+        Ok(reranker) => (reranker, None),
+        Err(error) => (None, Some(format!("not reranked: {}", error.message))),
+    };
+    let models =
+        Models { embedder: embedder.as_deref(), warm: None, reranker: reranker.as_deref() };
+    let mut answer = search::search(store.reader(), &models, &session.settings.search, &query)?;
+    answer.notes.extend(problem);
     if session.global.json {
         print_json(&answer_json(&answer, args.explain))?;
     } else {
@@ -112,6 +119,11 @@ fn print(answer: &Answer, explain: bool) {
         if explain {
             print_text(&explained(hit));
         }
+    }
+    match &answer.reranked_by {
+        Some(name) if explain => print_aside(&format!("note: reranked by {name}")),
+        None if explain => print_aside("note: not reranked (search.reranker)"),
+        _ => {}
     }
 }
 
@@ -145,8 +157,12 @@ fn explained(hit: &Hit) -> String {
         None => format!("{name} 0"),
     };
     let explanation = &hit.explanation;
+    let reranked = match explanation.reranked {
+        Some(_) => format!("{}; before: ", part("reranked", explanation.reranked)),
+        None => String::new(),
+    };
     format!(
-        "    = {} + {}; words: {}\n",
+        "    = {reranked}{} + {}; words: {}\n",
         part("words", explanation.lexical),
         part("meaning", explanation.dense),
         escape_terminal(&hit.words.join(" "))

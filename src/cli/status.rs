@@ -46,6 +46,7 @@ fn as_json(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> R
         "unconnected": figures.unconnected,
         "parked": figures.parked,
         "links": figures.links,
+        "index": index(session).json(),
         "clusters": figures.clusters,
         "batches": figures.batches,
         "unrouted": figures.unrouted,
@@ -60,6 +61,7 @@ fn as_json(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> R
             "postponed": figures.consolidation.postponed,
         },
         "embed_model": session.settings.embed.model,
+        "reranker": session.settings.search.reranker,
         "consolidate_model": session.settings.consolidate.model,
         "bytes": bytes,
         "scheduled_by": schedule::installed(session)?.map(Backend::name),
@@ -134,6 +136,14 @@ fn as_text(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> R
         _ => "",
     };
     line("embedding by", format!("{}{missing}", session.settings.embed.model));
+    line(
+        "reranking by",
+        match session.settings.search.reranker.as_str() {
+            "" => "none (search.reranker)".into(),
+            name => name.to_string(),
+        },
+    );
+    line("neighbours", index(session).words());
     line("merging by", session.settings.consolidate.model.to_string());
     line("store", format!("{} ({} in its folder)", session.paths.data.display(), size(bytes)));
     Ok(escape_terminal(&out))
@@ -212,6 +222,44 @@ fn ran(session: &Session, figures: &Overview, line: &mut impl FnMut(&str, String
 
 fn size(bytes: u64) -> String {
     if bytes < 10 << 20 { format!("{} KiB", bytes >> 10) } else { format!("{} MiB", bytes >> 20) }
+}
+
+/// How neighbours are found.
+struct Index {
+    /// Projects with an index file, and those of them with a graph.
+    projects: usize,
+    graphs: usize,
+}
+
+fn index(session: &Session) -> Index {
+    let with = |ending: &str| {
+        let files = std::fs::read_dir(session.paths.index()).into_iter().flatten().flatten();
+        files.filter(|file| file.path().extension().is_some_and(|end| end == ending)).count()
+    };
+    Index { projects: with("index"), graphs: with("hnsw") }
+}
+
+impl Index {
+    fn words(&self) -> String {
+        let kind = match self.graphs {
+            0 => "exact".to_string(),
+            graphs => format!("hnsw for {graphs}, exact for {}", self.projects - graphs),
+        };
+        format!(
+            "{kind} ({} projects; a graph from {} vectors of 1024 numbers on)",
+            self.projects,
+            crate::index::EXACT_LIMIT / 1024
+        )
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "kind": if self.graphs == 0 { "exact" } else { "hnsw" },
+            "projects": self.projects,
+            "graphs": self.graphs,
+            "exact_up_to_numbers": crate::index::EXACT_LIMIT,
+        })
+    }
 }
 
 fn count_files(folder: &std::path::Path) -> usize {

@@ -1,9 +1,9 @@
 //! `lifecycle why`: from a line of a file, or from an entry, to where it came from.
 
-use super::show::{Relations, as_json, relations};
 use super::{Session, escape_terminal, print_json, print_text, show};
 use crate::error::{Error, ExitCode, Result};
-use crate::store::{self, Store, StoredEntry, routes, routes::RouteRow};
+use crate::report::relations_json;
+use crate::store::{self, Relations, Store, StoredEntry, relations, routes, routes::RouteRow};
 use crate::targets::{self, Format, door};
 use clap::Args;
 use serde_json::json;
@@ -35,7 +35,7 @@ pub fn run(session: &Session, args: &WhyArgs) -> Result<ExitCode> {
     })?;
     let relations = relations(store.reader(), &stored)?;
     if session.global.json {
-        let mut value = as_json(&stored, &relations);
+        let mut value = relations_json(&stored, &relations);
         value["line"] = json!({"path": row.path, "number": line, "text": text,
             "section": row.section, "status": row.status, "score": row.score,
             "runners_up": row.runners_up});

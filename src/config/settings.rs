@@ -304,6 +304,8 @@ pub struct SearchSettings {
     pub whole_chars: usize,
     pub snippet_chars: usize,
     pub chunks_per_document: usize,
+    pub reranker: String,
+    pub rerank_candidates: usize,
 }
 
 /// `[documents]`

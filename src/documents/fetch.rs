@@ -14,7 +14,7 @@ use reqwest::{Url, header};
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A page as it came.
 #[derive(Clone, Debug)]
@@ -30,6 +30,7 @@ pub struct Page {
 /// Fetches the page at `url`.
 pub fn fetch(url: &str, settings: &DocumentSettings) -> Result<Page> {
     let client = client(settings)?;
+    let until = Instant::now() + Duration::from_secs(settings.timeout_seconds);
     let mut address = parse(url, settings)?;
     let asked = without_fragment(&address);
     for _ in 0..=settings.redirects {
@@ -40,7 +41,7 @@ pub fn fetch(url: &str, settings: &DocumentSettings) -> Result<Page> {
                 let hint = format!("give {} itself, or raise documents.redirects", next?);
                 return Err(refused(url, "it redirects").hint(hint));
             }
-            None => return page(asked, response, settings),
+            None => return page(asked, response, settings, until),
         }
     }
     Err(refused(url, "it redirects more often than documents.redirects"))
@@ -92,7 +93,12 @@ fn redirect(response: &Response, from: &Url) -> Option<Result<String>> {
     Some(target.map(String::from).ok_or_else(|| refused(from.as_str(), "it redirects nowhere")))
 }
 
-fn page(url: String, response: Response, settings: &DocumentSettings) -> Result<Page> {
+fn page(
+    url: String,
+    response: Response,
+    settings: &DocumentSettings,
+    until: Instant,
+) -> Result<Page> {
     if !response.status().is_success() {
         return Err(refused(&url, &format!("the server answers {}", response.status())));
     }
@@ -102,15 +108,34 @@ fn page(url: String, response: Response, settings: &DocumentSettings) -> Result<
     if !is_html && !kind.starts_with("text/") {
         return Err(refused(&url, &format!("`{kind}` is no text")));
     }
-    let mut bytes = Vec::new();
-    response
-        .take(settings.max_bytes + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| refused(&url, &error.to_string()))?;
-    if bytes.len() as u64 > settings.max_bytes {
-        return Err(refused(&url, "it is larger than documents.max_bytes"));
-    }
+    let bytes = body(&url, response, settings, until)?;
     Ok(Page { url, is_html, body: String::from_utf8_lossy(&bytes).into_owned() })
+}
+
+/// The client's own limit holds for each read, so a server that sends a byte now and then would hold
+/// the call for ever; the time of the whole is looked at between reads.
+fn body(
+    url: &str,
+    response: Response,
+    settings: &DocumentSettings,
+    until: Instant,
+) -> Result<Vec<u8>> {
+    let mut rest = response.take(settings.max_bytes + 1);
+    let mut bytes = Vec::new();
+    let mut block = vec![0; 1 << 16];
+    loop {
+        let count = rest.read(&mut block).map_err(|error| refused(url, &error.to_string()))?;
+        if count == 0 {
+            return Ok(bytes);
+        }
+        bytes.extend_from_slice(&block[..count]);
+        if bytes.len() as u64 > settings.max_bytes {
+            return Err(refused(url, "it is larger than documents.max_bytes"));
+        }
+        if Instant::now() > until {
+            return Err(refused(url, "it takes longer than documents.timeout_seconds"));
+        }
+    }
 }
 
 /// Resolves names to public addresses alone.

@@ -122,33 +122,43 @@ pub fn embed_missing(store: &mut Store, embedder: &dyn Embedder) -> Result<usize
     loop {
         let lacking = store::chunks_lacking(store.reader(), &descriptor, CHUNK)?;
         // An empty call would load the model for nothing.
-        if lacking.is_empty() {
-            return Ok(done);
-        }
-        let texts: Vec<String> =
-            lacking.iter().map(|(_, heading, text)| Piece::embedded_text(heading, text)).collect();
-        let vectors = embed_distinct(embedder, &texts, Role::Document);
-        let mut kept = 0;
-        let mut problem = None;
-        store.write(|tx| {
-            for ((seq, ..), vector) in lacking.iter().zip(vectors) {
-                match vector {
-                    Ok(vector) => {
-                        store::put_chunk_vector(tx, *seq, &descriptor, &vector)?;
-                        kept += 1;
-                    }
-                    Err(error) => problem = Some(error),
-                }
-            }
-            Ok(())
-        })?;
+        let kept = if lacking.is_empty() { 0 } else { embed_chunks(store, embedder, &lacking)? };
         done += kept;
         progress.add(lacking.len());
-        match problem {
-            Some(error) if error.is_transient() => return Err(error.into()),
-            // Pieces that the model refuses stay findable by words; asking again would not help.
-            _ if kept == 0 => return Ok(done),
-            _ => {}
+        // Pieces that the model refuses stay findable by words; asking again would not help.
+        if kept == 0 {
+            return Ok(done);
         }
+    }
+}
+
+/// Embeds these pieces (key, headings, text) and returns how many got a vector. What the model made
+/// before it failed is kept.
+pub fn embed_chunks(
+    store: &mut Store,
+    embedder: &dyn Embedder,
+    chunks: &[(i64, String, String)],
+) -> Result<usize> {
+    let descriptor = embedder.descriptor().id();
+    let texts: Vec<String> =
+        chunks.iter().map(|(_, heading, text)| Piece::embedded_text(heading, text)).collect();
+    let vectors = embed_distinct(embedder, &texts, Role::Document);
+    let mut kept = 0;
+    let mut problem = None;
+    store.write(|tx| {
+        for ((seq, ..), vector) in chunks.iter().zip(vectors) {
+            match vector {
+                Ok(vector) => {
+                    store::put_chunk_vector(tx, *seq, &descriptor, &vector)?;
+                    kept += 1;
+                }
+                Err(error) => problem = Some(error),
+            }
+        }
+        Ok(())
+    })?;
+    match problem {
+        Some(error) if error.is_transient() => Err(error.into()),
+        _ => Ok(kept),
     }
 }

@@ -1,6 +1,6 @@
 //! The descriptors there are: those compiled in, then the user's own files, which win by name.
 
-use super::Descriptor;
+use super::{Descriptor, ModelKind};
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
 use std::path::{Path, PathBuf};
@@ -50,6 +50,17 @@ impl Catalog {
             Error::config(format!("no model is called `{name}`"))
                 .hint(format!("known: {}; `lifecycle model list` shows them", known.join(", ")))
         })
+    }
+
+    /// The model of that name and kind; one of another kind is an error.
+    pub fn get_kind(&self, name: &str, kind: ModelKind) -> Result<&Descriptor> {
+        let known = self.get(name)?;
+        if known.kind == kind {
+            return Ok(known);
+        }
+        let (is, wanted) = (known.kind.as_str(), kind.as_str());
+        let hint = "search.reranker names a reranker, embed.model an embedder";
+        Err(Error::config(format!("`{name}` is a model of kind {is}, not {wanted}")).hint(hint))
     }
 
     /// The model of that name, if there is one.

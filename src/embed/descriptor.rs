@@ -9,6 +9,27 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
+/// What a model is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelKind {
+    /// Texts become vectors.
+    #[default]
+    Embedder,
+    /// A query and a text become a number that says how well they fit.
+    Reranker,
+}
+
+impl ModelKind {
+    /// For people.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Embedder => "embedder",
+            Self::Reranker => "reranker",
+        }
+    }
+}
+
 /// How the states of the tokens become one vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -100,6 +121,9 @@ pub struct Golden {
 pub struct Descriptor {
     /// Name, also the name of its folder.
     pub name: String,
+    /// What it is for.
+    #[serde(default)]
+    pub kind: ModelKind,
     /// What it is, in one line.
     #[serde(default)]
     pub about: String,
@@ -107,7 +131,7 @@ pub struct Descriptor {
     pub licence: String,
     /// Arithmetic of the weights, such as `int8-weights`.
     pub dtype: String,
-    /// Length of a vector; 0 for a server whose first answer tells.
+    /// Length of a vector; 0 for a server whose first answer tells. Of a reranker: outputs a pair.
     pub dimensions: usize,
     /// The graph's vectors may be cut to `dimensions` and normalised again.
     #[serde(default)]
@@ -172,6 +196,7 @@ impl Descriptor {
     pub fn of_server(model: &str, dimensions: usize) -> Self {
         Self {
             name: model.into(),
+            kind: ModelKind::Embedder,
             about: "a server's model".into(),
             licence: String::new(),
             dtype: "server".into(),
@@ -260,6 +285,9 @@ impl Descriptor {
         }
         if self.max_tokens < 8 {
             return Some("max_tokens: at least 8".into());
+        }
+        if self.kind == ModelKind::Reranker && !(1..=2).contains(&self.dimensions) {
+            return Some("dimensions: a reranker has one output a pair, or two".into());
         }
         if let Some(file) = self.files.iter().find(|file| !is_sum(&file.sha256)) {
             return Some(format!("{}: sha256 must be 64 hex digits", file.name));

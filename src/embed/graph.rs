@@ -95,7 +95,11 @@ impl Graph {
     }
 }
 
-fn commit(environment: &Environment, file: &Path, threads: usize) -> ort::Result<Session> {
+pub(super) fn commit(
+    environment: &Environment,
+    file: &Path,
+    threads: usize,
+) -> ort::Result<Session> {
     // The builder's errors cannot leave the thread, so they are turned into plain ones here. The
     // arena keeps what the largest batch took, which is little since batches are bounded; mapping
     // it anew for each run costs a fifth of the time.

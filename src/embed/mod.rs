@@ -9,6 +9,8 @@
 //! or the surroundings are to blame ([`EmbedError::is_transient`]), since only the first counts
 //! against a text.
 //!
+//! Beside them stands the [`Reranker`], which reads a query and a text together.
+//!
 //! [`open`] loads nothing: library, tokenizer and weights are read by the first `embed` call.
 
 mod batch;
@@ -24,6 +26,7 @@ pub mod onnx;
 mod open;
 mod pool;
 mod prepare;
+mod rerank;
 pub mod runtime;
 pub mod serve;
 mod tokens;
@@ -31,10 +34,11 @@ mod vector;
 
 pub use calibration::Calibration;
 pub use catalog::Catalog;
-pub use descriptor::{Descriptor, Golden, ModelFile, Origin, Padding, Pooling};
+pub use descriptor::{Descriptor, Golden, ModelFile, ModelKind, Origin, Padding, Pooling};
 pub use error::EmbedError;
 pub use measured::Measured;
 pub use open::{open, open_installed};
+pub use rerank::{OnnxReranker, Reranker, open_reranker};
 pub use vector::{VectorProblem, cosine, unit};
 
 use std::collections::HashMap;

@@ -205,7 +205,8 @@ fn load(descriptor: &Descriptor, settings: &EmbedSettings, models: &Path) -> Res
     })
 }
 
-fn present(descriptor: &Descriptor, folder: &Path, name: &str) -> Result<PathBuf> {
+/// A file of a model, which must be there.
+pub(super) fn present(descriptor: &Descriptor, folder: &Path, name: &str) -> Result<PathBuf> {
     let path = folder.join(name);
     if path.is_file() {
         return Ok(path);

@@ -3,7 +3,7 @@
 use super::http::HttpEmbedder;
 use super::onnx::OnnxEmbedder;
 use super::serve::ServedEmbedder;
-use super::{Catalog, Descriptor, Embedder, measured};
+use super::{Catalog, Descriptor, Embedder, ModelKind, measured};
 use crate::config::{EmbedSettings, Serve, Settings};
 use crate::error::Result;
 use crate::paths::Paths;
@@ -16,7 +16,7 @@ pub fn open(settings: &Settings, paths: &Paths) -> Result<Box<dyn Embedder>> {
     let settings = &settings.embed;
     let catalog = Catalog::load(paths)?;
     if settings.url.is_empty() {
-        let mut descriptor = catalog.get(&settings.model)?.clone();
+        let mut descriptor = catalog.get_kind(&settings.model, ModelKind::Embedder)?.clone();
         measured::apply(&mut descriptor, paths)?;
         return Ok(in_process(descriptor, settings, paths));
     }

@@ -58,7 +58,7 @@ impl Tokens {
     }
 }
 
-fn pad_id(tokenizer: &Tokenizer) -> u32 {
+pub(super) fn pad_id(tokenizer: &Tokenizer) -> u32 {
     let stated = tokenizer.get_padding().map(|padding| padding.pad_id);
     let named = || ["[PAD]", "<pad>"].iter().find_map(|name| tokenizer.token_to_id(name));
     stated.or_else(named).unwrap_or(0)

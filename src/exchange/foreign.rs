@@ -1,4 +1,7 @@
 //! The SQLite stores of other systems, read and never written.
+//!
+//! Even opening a database in WAL mode for reading makes files beside it. So one that has a log is
+//! copied with it into a temporary folder and read there; one without is opened as immutable.
 
 use super::Parcel;
 use crate::capture::project::project_of;
@@ -12,8 +15,9 @@ use std::path::Path;
 /// Entries of a claude-memory-lifecycle `buffer.sqlite3`: states, kinds, recalls and reprieves are
 /// kept. `permanent` entries become proven, not routed: no file of ours states them yet.
 pub fn memory_lifecycle(path: &Path) -> Result<Parcel> {
-    let connection = open(path, "buffer_entries")?;
-    let has = |column: &str| has_column(&connection, "buffer_entries", column);
+    let foreign = open(path, "buffer_entries")?;
+    let connection = &foreign.connection;
+    let has = |column: &str| has_column(connection, "buffer_entries", column);
     let or = |column: &str, otherwise: &str| {
         has(column).map(|has| if has { column.to_string() } else { otherwise.to_string() })
     };
@@ -23,7 +27,7 @@ pub fn memory_lifecycle(path: &Path) -> Result<Parcel> {
         or("entry_type", "NULL")?,
         or("reprieve_count", "0")?,
     );
-    collect(&connection, &sql, |row| {
+    collect(connection, &sql, |row| {
         let state: String = row.get(2)?;
         let kind: Option<String> = row.get(6)?;
         let mut entry = entry(path, row, row.get(1)?, row.get(5)?, &row.get::<_, String>(3)?)?;
@@ -44,35 +48,46 @@ pub fn memory_lifecycle(path: &Path) -> Result<Parcel> {
     })
 }
 
-/// Observations and session summaries of a claude-mem database.
+/// Observations (title, narrative, facts, files) and session summaries of a claude-mem database.
+/// Columns that its version does not have yet are taken as empty.
 pub fn claude_mem(path: &Path) -> Result<Parcel> {
-    let connection = open(path, "observations")?;
-    let has = |column: &str| has_column(&connection, "observations", column);
-    let or_null = |column: &str| {
-        has(column).map(|has| if has { column.to_string() } else { "NULL".to_string() })
-    };
+    let foreign = open(path, "observations")?;
+    let connection = &foreign.connection;
+    let columns = ["title", "narrative", "text", "facts", "files_modified", "memory_session_id"];
     let sql = format!(
-        "SELECT id, {}, {}, {}, type, project, created_at FROM observations ORDER BY id",
-        or_null("title")?,
-        or_null("narrative")?,
-        or_null("text")?,
+        "SELECT id, {}, type, project, created_at FROM observations ORDER BY id",
+        or_null(connection, "observations", &columns)?
     );
-    let mut parcel = collect(&connection, &sql, |row| {
-        let parts: [Option<String>; 3] = [row.get(1)?, row.get(2)?, row.get(3)?];
-        let text = join(parts.map(Option::unwrap_or_default), ". ");
-        let kind: String = row.get(4)?;
-        let mut entry = entry(path, row, text, row.get(5)?, &row.get::<_, String>(6)?)?;
+    let mut parcel = collect(connection, &sql, |row| {
+        let mut parts: Vec<String> = Vec::new();
+        for column in 1..=3 {
+            parts.push(row.get::<_, Option<String>>(column)?.unwrap_or_default());
+        }
+        parts.extend(list(row, 4)?);
+        let kind: String = row.get(7)?;
+        let text = join(&parts, ". ");
+        let mut entry = entry(path, row, text, row.get(8)?, &row.get::<_, String>(9)?)?;
         entry.kind = Kind::parse(&kind.replace('-', "_")).unwrap_or(Kind::Insight);
+        entry.source.files = list(row, 5)?;
+        entry.source.conversation = row.get(6)?;
         Ok(entry)
     })?;
-    if has_column(&connection, "session_summaries", "learned")? {
-        let sql = "SELECT id, request, learned, completed, project, created_at
-                   FROM session_summaries ORDER BY id";
-        let summaries = collect(&connection, sql, |row| {
-            let parts: [Option<String>; 3] = [row.get(1)?, row.get(2)?, row.get(3)?];
-            let text = join(parts.map(Option::unwrap_or_default), "\n");
-            let mut entry = entry(path, row, text, row.get(4)?, &row.get::<_, String>(5)?)?;
+    if has_column(connection, "session_summaries", "learned")? {
+        let columns =
+            ["request", "investigated", "learned", "completed", "notes", "memory_session_id"];
+        let sql = format!(
+            "SELECT id, {}, project, created_at FROM session_summaries ORDER BY id",
+            or_null(connection, "session_summaries", &columns)?
+        );
+        let summaries = collect(connection, &sql, |row| {
+            let mut parts: Vec<String> = Vec::new();
+            for column in 1..=5 {
+                parts.push(row.get::<_, Option<String>>(column)?.unwrap_or_default());
+            }
+            let text = join(&parts, "\n");
+            let mut entry = entry(path, row, text, row.get(7)?, &row.get::<_, String>(8)?)?;
             entry.kind = Kind::Session;
+            entry.source.conversation = row.get(6)?;
             Ok(entry)
         })?;
         parcel.entries.extend(summaries.entries);
@@ -81,19 +96,80 @@ pub fn claude_mem(path: &Path) -> Result<Parcel> {
     Ok(parcel)
 }
 
-fn open(path: &Path, table: &str) -> Result<Connection> {
+/// These columns of a table as SQL, NULL for those that it lacks.
+fn or_null(connection: &Connection, table: &str, columns: &[&str]) -> Result<String> {
+    let mut parts = Vec::new();
+    for column in columns {
+        parts.push(if has_column(connection, table, column)? { column } else { "NULL" });
+    }
+    Ok(parts.join(", "))
+}
+
+/// A JSON array of texts; what is none is empty.
+fn list(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<String>> {
+    let text: Option<String> = row.get(column)?;
+    Ok(serde_json::from_str(&text.unwrap_or_default()).unwrap_or_default())
+}
+
+/// A foreign database, and the folder of its copy where one was made.
+struct Foreign {
+    connection: Connection,
+    _copy: Option<tempfile::TempDir>,
+}
+
+fn open(path: &Path, table: &str) -> Result<Foreign> {
     if !path.is_file() {
         return Err(Error::input(format!("{}: there is no such file", path.display())));
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let wrong = |why: String| Error::input(format!("{}: {why}", path.display()));
-    let connection =
-        Connection::open_with_flags(path, flags).map_err(|error| wrong(error.to_string()))?;
+    let copy = copy_with_log(path).map_err(|error| Error::io(path, &error))?;
+    let connection = match &copy {
+        Some(folder) => Connection::open(folder.path().join(COPY)),
+        None => Connection::open_with_flags(
+            immutable(path),
+            OpenFlags::SQLITE_OPEN_READ_ONLY
+                | OpenFlags::SQLITE_OPEN_NO_MUTEX
+                | OpenFlags::SQLITE_OPEN_URI,
+        ),
+    };
+    let connection = connection.map_err(|error| wrong(error.to_string()))?;
     match has_column(&connection, table, "id") {
-        Ok(true) => Ok(connection),
+        Ok(true) => Ok(Foreign { connection, _copy: copy }),
         Ok(false) => Err(wrong(format!("there is no table `{table}` in it"))),
         Err(error) => Err(wrong(error.message)),
     }
+}
+
+/// Name of the copy in its folder.
+const COPY: &str = "copy.sqlite3";
+
+/// Copies a database that has a log, since its newest rows may be there alone.
+fn copy_with_log(path: &Path) -> std::io::Result<Option<tempfile::TempDir>> {
+    let mut log = path.as_os_str().to_os_string();
+    log.push("-wal");
+    if !std::fs::metadata(&log).is_ok_and(|meta| meta.len() > 0) {
+        return Ok(None);
+    }
+    let folder = tempfile::tempdir()?;
+    let copy = folder.path().join(COPY);
+    std::fs::copy(path, &copy)?;
+    std::fs::copy(&log, folder.path().join(format!("{COPY}-wal")))?;
+    Ok(Some(folder))
+}
+
+/// The address of a file that SQLite must take as it is.
+fn immutable(path: &Path) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let mut address = String::from("file:");
+    for byte in path.to_string_lossy().bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b':' => {
+                address.push(char::from(byte));
+            }
+            other => address.push_str(&format!("%{other:02X}")),
+        }
+    }
+    address + "?immutable=1"
 }
 
 fn has_column(connection: &Connection, table: &str, column: &str) -> Result<bool> {
@@ -152,9 +228,10 @@ fn millis(text: &str) -> i64 {
     })
 }
 
-fn join(parts: [String; 3], between: &str) -> String {
+/// The parts that say something no other part contains.
+fn join(parts: &[String], between: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
-    for part in parts.iter().map(|part| part.trim()) {
+    for part in parts.iter().map(|part| part.trim().trim_end_matches('.')) {
         if !part.is_empty() && !kept.iter().any(|known| known.contains(part)) {
             kept.push(part);
         }

@@ -3,10 +3,11 @@
 //! One interface, [`Neighbours`], over a set of keyed unit vectors, with two implementations:
 //! [`Exact`] compares with every vector, in blocks; [`Hnsw`] walks a graph and looks at few. Both
 //! work on 8-bit codes ([`quantise`]), a quarter of the size of the stored vectors, that lie in a
-//! file and not in memory, and propose candidates; [`nearest`] then computes the cosines that count from the stored vectors, so
-//! a coarse code can cost a neighbour at the very edge but never gives a wrong cosine.
+//! file and not in memory, and propose candidates; [`nearest`] then computes the cosines that count
+//! from the stored vectors, so a coarse code can cost a neighbour at the very edge but never gives a
+//! wrong cosine.
 //!
-//! [`choose`] says which one serves: exact up to [`EXACT_LIMIT`] numbers. Links never cross
+//! Which one serves follows from the size: exact up to [`EXACT_LIMIT`] numbers. Links never cross
 //! projects, so there is one index a project and the limit counts the vectors of one.
 //!
 //! On disk a project has a [`Mirror`] of its codes, and beside it the graph where one serves. All
@@ -75,11 +76,6 @@ pub trait Neighbours: Send + Sync {
     /// For each query at most `count` vectors with an approximate cosine of at least `floor`,
     /// nearest first. A query that is no vector of this index has none.
     fn candidates(&self, queries: &[&[f32]], count: usize, floor: f32) -> Vec<Vec<Near>>;
-}
-
-/// Which index serves a project with so many vectors of so many dimensions: `exact` or `hnsw`.
-pub fn choose(vectors: usize, dimensions: usize) -> &'static str {
-    if vectors.saturating_mul(dimensions) <= EXACT_LIMIT { "exact" } else { "hnsw" }
 }
 
 /// Half the widest error of an 8-bit cosine that was seen (4 · 10⁻³ at 384 dimensions), as a

@@ -6,10 +6,11 @@ use crate::capture::project::branch_of;
 use crate::clock::{Clock, format_time};
 use crate::config::Settings;
 use crate::documents::{self, Draft};
-use crate::embed::{Embedder, Role, embed_one};
+use crate::embed::{Embedder, Reranker, Role, embed_one, open_reranker};
 use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
-use crate::search::{self, Mode, Query, WarmVectors, answer_json, project_name};
+use crate::report::relations_json;
+use crate::search::{self, Mode, Models, Query, WarmVectors, answer_json, project_name};
 use crate::store::{self, Document, Scope, Store, StoredEntry};
 use crate::tick;
 use lifecycle_phases::{Kind, Phase, PlannedStep, State, Step};
@@ -27,19 +28,35 @@ pub struct Desk {
     pub clock: Clock,
     model: OnceLock<Result<Arc<dyn Embedder>>>,
     vectors: Mutex<Option<Arc<WarmVectors>>>,
+    /// None: none is set. An error: it cannot be used.
+    reranker: OnceLock<Result<Option<Box<dyn Reranker>>>>,
 }
 
 impl Desk {
     /// A desk whose model is not loaded yet.
     pub fn new(settings: Settings, paths: Paths, clock: Clock) -> Self {
-        Self { settings, paths, clock, model: OnceLock::new(), vectors: Mutex::new(None) }
+        Self {
+            settings,
+            paths,
+            clock,
+            model: OnceLock::new(),
+            vectors: Mutex::new(None),
+            reranker: OnceLock::new(),
+        }
     }
 
-    /// Loads the model on a thread of its own.
+    /// Loads the models on a thread of its own.
     pub(super) fn warm_up(self: Arc<Self>) {
         std::thread::spawn(move || {
             let loaded = self.load();
             let _ = self.model.set(loaded);
+            let reranker = open_reranker(&self.settings, &self.paths).and_then(|reranker| {
+                if let Some(reranker) = &reranker {
+                    reranker.score("ready", &["ready"])?;
+                }
+                Ok(reranker)
+            });
+            let _ = self.reranker.set(reranker);
         });
     }
 
@@ -68,6 +85,16 @@ impl Desk {
         Ok(vectors)
     }
 
+    /// The reranker, if one is set and loaded, or why there is none.
+    fn reranker(&self) -> Result<&dyn Reranker, String> {
+        match self.reranker.get() {
+            _ if self.settings.search.reranker.is_empty() => Err("none is set".into()),
+            Some(Ok(Some(reranker))) => Ok(&**reranker),
+            Some(Err(error)) => Err(error.message.clone()),
+            _ => Err("it is still loading".into()),
+        }
+    }
+
     fn store(&self) -> Result<Store> {
         Store::open(&self.paths, &self.settings)
     }
@@ -94,10 +121,16 @@ pub(super) fn search(desk: &Desk, params: SearchParams) -> Result<Value> {
     let query = Query { text: params.query, scope, k, mode: Mode::Hybrid };
     let embedder = desk.embedder();
     let embedder = embedder.as_ref().map(|embedder| *embedder);
-    let store = desk.store()?;
+    let store = desk.store()?.for_searching()?;
     let warm = embedder.ok().map(|model| desk.vectors(&store, model)).transpose()?;
     let settings = &desk.settings.search;
-    let answer = search::search_warm(store.reader(), embedder, settings, &query, warm.as_deref())?;
+    let reranker = desk.reranker();
+    let models =
+        Models { embedder, warm: warm.as_deref(), reranker: reranker.as_ref().ok().copied() };
+    let mut answer = search::search(store.reader(), &models, settings, &query)?;
+    if let (false, Err(why)) = (settings.reranker.is_empty(), &reranker) {
+        answer.notes.push(format!("not reranked: {why}"));
+    }
     Ok(answer_json(&answer, false))
 }
 
@@ -122,8 +155,8 @@ pub(super) fn get(desk: &Desk, id: &str) -> Result<Value> {
 }
 
 fn whole_entry(store: &Store, stored: &StoredEntry) -> Result<Value> {
-    let relations = crate::cli::show::relations(store.reader(), stored)?;
-    Ok(crate::cli::show::as_json(stored, &relations))
+    let relations = store::relations(store.reader(), stored)?;
+    Ok(relations_json(stored, &relations))
 }
 
 pub(super) fn why(desk: &Desk, id: &str) -> Result<Value> {
@@ -173,6 +206,10 @@ pub(super) fn status(desk: &Desk) -> Result<Value> {
     value["model"] = match desk.embedder() {
         Ok(embedder) => json!({"descriptor": embedder.descriptor().id(), "ready": true}),
         Err(error) => json!({"ready": false, "reason": error.message}),
+    };
+    value["reranker"] = match desk.reranker() {
+        Ok(reranker) => json!({"name": reranker.descriptor().name, "ready": true}),
+        Err(why) => json!({"ready": false, "reason": why}),
     };
     Ok(value)
 }

@@ -5,6 +5,7 @@
 
 mod calls;
 mod diff;
+mod entry;
 mod html;
 mod layout;
 mod markdown;
@@ -15,6 +16,7 @@ mod text;
 
 pub use calls::CallLine;
 pub use diff::unified;
+pub use entry::{entry_json, relations_json};
 pub use html::render as render_html;
 pub use markdown::render as render_markdown;
 pub use paint::paint;

@@ -14,6 +14,20 @@ pub(super) struct DenseHit {
     pub cosine: f32,
 }
 
+impl DenseHit {
+    /// The hit of a text whose stored vector is `bytes`; none where that has another length or gives
+    /// no number.
+    pub fn of(item: Item, query: &[f32], bytes: &[u8]) -> Option<Self> {
+        let cosine = (bytes.len() == size_of_val(query)).then(|| dot(query, bytes))?;
+        cosine.is_finite().then_some(Self { item, cosine })
+    }
+
+    /// By cosine, equal ones newest first.
+    pub fn best_first(x: &Self, y: &Self) -> std::cmp::Ordering {
+        y.cosine.total_cmp(&x.cosine).then(y.item.rowid().cmp(&x.item.rowid()))
+    }
+}
+
 /// The `limit` texts in scope nearest to `query`, best first, equal ones newest first. A stored
 /// vector of another length, or with a product that is no number, takes no part.
 pub(super) fn scan(
@@ -23,6 +37,11 @@ pub(super) fn scan(
     scope: &Scope,
     limit: usize,
 ) -> Result<Vec<DenseHit>> {
+    if scope.is_wide()
+        && let Some(hits) = scan_all(connection, descriptor, query, scope, limit)?
+    {
+        return Ok(hits);
+    }
     let mut best = Best::new(limit);
     store::for_each_vector(connection, descriptor, scope, |item, bytes| {
         if bytes.len() == size_of_val(query) {
@@ -30,6 +49,40 @@ pub(super) fn scan(
         }
     })?;
     Ok(best.into_sorted())
+}
+
+/// Candidates beyond the wanted ones: merged and expired texts are among the nearest.
+pub(super) fn with_spare(limit: usize) -> usize {
+    limit * 2 + 20
+}
+
+/// As [`scan`], by looking at every vector first and at the scope of the nearest alone; `None` where
+/// too few of them are in it.
+fn scan_all(
+    connection: &Connection,
+    descriptor: &str,
+    query: &[f32],
+    scope: &Scope,
+    limit: usize,
+) -> Result<Option<Vec<DenseHit>>> {
+    let mut best = Best::new(with_spare(limit));
+    let mut count = 0;
+    store::for_every_vector(connection, descriptor, |item, bytes| {
+        count += 1;
+        if bytes.len() == size_of_val(query) {
+            best.offer(item, dot(query, bytes));
+        }
+    })?;
+    let mut hits = Vec::new();
+    for hit in best.into_sorted() {
+        if hits.len() == limit {
+            break;
+        }
+        if store::vector_in_scope(connection, descriptor, hit.item, scope)?.is_some() {
+            hits.push(hit);
+        }
+    }
+    Ok((hits.len() == limit || count <= with_spare(limit)).then_some(hits))
 }
 
 /// Dot product with little-endian bytes. Eight sums side by side, so that the compiler can use

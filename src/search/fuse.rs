@@ -17,13 +17,13 @@ use std::collections::BTreeMap;
 pub struct Part {
     /// From 1.
     pub rank: usize,
-    /// BM25, or the raw cosine.
+    /// BM25, the raw cosine, or the raw output of the cross-encoder.
     pub raw: f64,
     /// What it adds to the score.
     pub share: f64,
 }
 
-/// How a score came about: the sum of the shares.
+/// How a score came about: the sum of the shares, or what the cross-encoder says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Explanation {
     /// 0 to 1.
@@ -34,6 +34,10 @@ pub struct Explanation {
     /// Meaning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dense: Option<Part>,
+    /// The cross-encoder: where it is there, it alone makes the score, and it is no share of the
+    /// best but stands by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reranked: Option<Part>,
 }
 
 /// Fuses both rankings, best first. Where one part found nothing, the other has all the weight.

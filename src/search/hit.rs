@@ -1,7 +1,7 @@
 //! Ranked candidates become hits with text.
 
 use super::snippet::excerpt;
-use super::{Answer, Excerpt, Explanation, Query};
+use super::{Answer, Excerpt, Explanation, Query, Ranked};
 use crate::clock::format_time;
 use crate::config::SearchSettings;
 use crate::error::Result;
@@ -28,10 +28,10 @@ pub struct Hit {
     pub sources: Vec<EntryId>,
 }
 
-/// Reads the texts of the best `k`, at most `search.chunks_per_document` pieces of one document.
+/// Reads the best `k`, at most `search.chunks_per_document` pieces of one document.
 pub(super) fn collect(
     connection: &Connection,
-    ranked: Vec<(Found, Explanation)>,
+    ranked: &[Ranked],
     settings: &SearchSettings,
     query: &Query,
     terms: &[Term],
@@ -39,10 +39,11 @@ pub(super) fn collect(
     let most = query.k.min(settings.max_results);
     let mut of_document: BTreeMap<String, usize> = BTreeMap::new();
     let mut hits = Vec::new();
-    for (found, explanation) in ranked {
+    for Ranked { item, explanation } in ranked {
         if hits.len() == most || explanation.score < settings.least_score {
             break;
         }
+        let Some(found) = store::found(connection, *item)? else { continue };
         if let Found::Chunk(chunk) = &found {
             let count = of_document.entry(chunk.document.clone()).or_default();
             *count += 1;
@@ -50,7 +51,7 @@ pub(super) fn collect(
                 continue;
             }
         }
-        hits.push(hit(connection, found, explanation, settings, terms)?);
+        hits.push(hit(connection, found, *explanation, settings, terms)?);
     }
     Ok(hits)
 }
@@ -134,6 +135,7 @@ pub fn answer_json(answer: &Answer, explain: bool) -> Value {
     json!({
         "results": answer.hits.iter().map(|hit| hit.as_json(explain)).collect::<Vec<_>>(),
         "mode": answer.mode,
+        "reranked_by": answer.reranked_by,
         "notes": answer.notes,
         "not_embedded": answer.not_embedded,
     })

@@ -2,8 +2,11 @@
 //!
 //! - **dense**: the cosine of the query's vector with every stored vector in scope, an exact scan;
 //! - **lexical**: BM25 over words, identifiers and their parts ([`crate::store::search_words`]);
-//! - both bring candidates, whose words are compared with the query anew and finer ([`rescore`]);
-//! - **fused**: a weighted sum of both scores, each on a scale of its own query ([`fuse`]).
+//! - both bring candidates, each of which gets both scores: its words are compared with the query
+//!   anew and finer ([`rescore`]), its vector is compared with the query's;
+//! - **fused**: a weighted sum of both scores, each on a scale of its own query ([`fuse`]);
+//! - **reranked**, where a cross-encoder is set: the best of them are read together with the query
+//!   ([`rerank`]).
 //!
 //! A search is a read: it writes nothing, starts no tick and counts no recall. It works by words
 //! alone where nothing is embedded or the model cannot be used, and then says so in
@@ -12,6 +15,7 @@
 mod dense;
 mod fuse;
 mod hit;
+mod rerank;
 mod rescore;
 mod snippet;
 mod warm;
@@ -23,13 +27,13 @@ pub use warm::WarmVectors;
 
 use crate::capture::project::project_of;
 use crate::config::SearchSettings;
-use crate::embed::{Embedder, Role, embed_one};
+use crate::embed::{Embedder, Reranker, Role, embed_one};
 use crate::error::{Error, Result};
-use crate::store::{self, Found, Item, Scope, Term, WordHit};
+use crate::store::{self, Item, Scope, Term, WordHit};
 use dense::DenseHit;
 use rusqlite::Connection;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, btree_map};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -63,6 +67,8 @@ pub struct Answer {
     pub hits: Vec<Hit>,
     /// Which parts took part in the end.
     pub mode: Mode,
+    /// The cross-encoder that ordered the best hits; none where none is set or it failed.
+    pub reranked_by: Option<String>,
     /// What the reader should know, such as why meaning did not take part.
     pub notes: Vec<String>,
     /// Texts in scope that have no vector; not counted where vectors are kept in memory, since
@@ -77,38 +83,52 @@ struct Ranked {
     explanation: Explanation,
 }
 
-/// Searches. `embedder` is an error where the settings name no usable model; that, and any failure
-/// to embed the query, leads to a search by words with a note.
-pub fn search(
-    connection: &Connection,
-    embedder: Result<&dyn Embedder, &Error>,
-    settings: &SearchSettings,
-    query: &Query,
-) -> Result<Answer> {
-    search_warm(connection, embedder, settings, query, None)
+/// The models that a search may use.
+pub struct Models<'a> {
+    /// An error where the settings name no usable model; that, and any failure to embed the query,
+    /// leads to a search by words with a note.
+    pub embedder: Result<&'a dyn Embedder, &'a Error>,
+    /// Vectors that the process kept in memory. They must be current.
+    pub warm: Option<&'a WarmVectors>,
+    /// Reads the best hits together with the query. A failure leaves the fused order, with a note.
+    pub reranker: Option<&'a dyn Reranker>,
 }
 
-/// As [`search`], with vectors that the process kept in memory. They must be current.
-pub fn search_warm(
+impl<'a> Models<'a> {
+    /// An embedder alone.
+    pub fn of(embedder: Result<&'a dyn Embedder, &'a Error>) -> Self {
+        Self { embedder, warm: None, reranker: None }
+    }
+}
+
+/// Searches.
+pub fn search(
     connection: &Connection,
-    embedder: Result<&dyn Embedder, &Error>,
+    models: &Models<'_>,
     settings: &SearchSettings,
     query: &Query,
-    warm: Option<&WarmVectors>,
 ) -> Result<Answer> {
     if query.text.trim().is_empty() {
         return Err(Error::input("the search is empty").hint("give some words to look for"));
     }
     let terms = store::query_terms(&query.text);
-    let mut answer =
-        Answer { hits: Vec::new(), mode: query.mode, notes: Vec::new(), not_embedded: None };
-    let vector = query_vector(connection, embedder, query, warm, &mut answer)?;
+    let mut answer = Answer {
+        hits: Vec::new(),
+        mode: query.mode,
+        reranked_by: None,
+        notes: Vec::new(),
+        not_embedded: None,
+    };
+    let vector = query_vector(connection, models, query, &mut answer)?;
     let dense = match &vector {
-        Some(vector) => dense(connection, vector, settings, query, warm)?,
+        Some(vector) => dense(connection, vector, settings, query, models.warm)?,
         None => Vec::new(),
     };
-    let ranked = rank(connection, vector.as_ref(), dense, settings, query, &terms)?;
-    answer.hits = hit::collect(connection, ranked, settings, query, &terms)?;
+    let mut candidates = rank(connection, vector.as_ref(), dense, settings, query, &terms)?;
+    if let Some(reranker) = models.reranker {
+        rerank::rerank(reranker, &query.text, &mut candidates, settings, &mut answer);
+    }
+    answer.hits = hit::collect(connection, &candidates.ranked, settings, query, &terms)?;
     Ok(answer)
 }
 
@@ -123,20 +143,19 @@ struct QueryVector {
 /// The vector of the query, or `None` with the reason in the notes.
 fn query_vector(
     connection: &Connection,
-    embedder: Result<&dyn Embedder, &Error>,
+    models: &Models<'_>,
     query: &Query,
-    warm: Option<&WarmVectors>,
     answer: &mut Answer,
 ) -> Result<Option<QueryVector>> {
     if query.mode == Mode::Lexical {
         return Ok(None);
     }
-    let embedder = match embedder {
+    let embedder = match models.embedder {
         Ok(embedder) => embedder,
         Err(error) => return Ok(by_words(answer, &error.message)),
     };
     let descriptor = embedder.descriptor().id();
-    if warm.is_none_or(WarmVectors::is_empty) {
+    if models.warm.is_none_or(WarmVectors::is_empty) {
         let (total, embedded) = store::coverage(connection, &descriptor, &query.scope)?;
         answer.not_embedded = Some(total - embedded);
         if embedded == 0 {
@@ -177,29 +196,51 @@ fn dense(
     dense::scan(connection, descriptor, vector, &query.scope, most)
 }
 
-/// Candidates of both parts with their texts, best first.
+/// Candidates, best first, with their texts.
+struct Candidates {
+    ranked: Vec<Ranked>,
+    texts: BTreeMap<Item, String>,
+}
+
+/// Candidates of both parts, scored by both.
 fn rank(
     connection: &Connection,
     vector: Option<&QueryVector>,
-    dense: Vec<DenseHit>,
+    mut dense: Vec<DenseHit>,
     settings: &SearchSettings,
     query: &Query,
     terms: &[Term],
-) -> Result<Vec<(Found, Explanation)>> {
+) -> Result<Candidates> {
     let by_words = match query.mode {
         Mode::Dense if vector.is_some() => Vec::new(),
         _ => store::search_words(connection, terms, &query.scope, settings.candidates)?,
     };
-    let mut texts = read(connection, &by_words, &dense)?;
+    if let Some(vector) = vector {
+        add_cosines(connection, vector, &by_words, &mut dense)?;
+    }
+    let texts = read(connection, &by_words, &dense)?;
     let lexical = if by_words.is_empty() { Vec::new() } else { words(&query.text, &texts) };
     let unrelated = vector.map_or(0.0, |vector| vector.unrelated);
-    let ranked = fuse::fuse(&lexical, &dense, unrelated, settings.lexical_weight);
-    Ok(ranked
-        .into_iter()
-        .filter_map(|Ranked { item, explanation }| {
-            texts.remove(&item).map(|found| (found, explanation))
-        })
-        .collect())
+    let mut ranked = fuse::fuse(&lexical, &dense, unrelated, settings.lexical_weight);
+    ranked.retain(|candidate| texts.contains_key(&candidate.item));
+    Ok(Candidates { ranked, texts })
+}
+
+/// Cosines of the candidates that only the words brought, so that none is ranked as if it meant
+/// nothing.
+fn add_cosines(
+    connection: &Connection,
+    query: &QueryVector,
+    by_words: &[WordHit],
+    dense: &mut Vec<DenseHit>,
+) -> Result<()> {
+    let known: BTreeSet<Item> = dense.iter().map(|hit| hit.item).collect();
+    for hit in by_words.iter().filter(|hit| !known.contains(&hit.item)) {
+        let bytes = store::vector_of(connection, &query.descriptor, hit.item)?;
+        dense.extend(bytes.and_then(|bytes| DenseHit::of(hit.item, &query.vector, &bytes)));
+    }
+    dense.sort_by(DenseHit::best_first);
+    Ok(())
 }
 
 /// The texts of all candidates.
@@ -207,20 +248,22 @@ fn read(
     connection: &Connection,
     lexical: &[WordHit],
     dense: &[DenseHit],
-) -> Result<BTreeMap<Item, Found>> {
+) -> Result<BTreeMap<Item, String>> {
     let items = lexical.iter().map(|hit| hit.item).chain(dense.iter().map(|hit| hit.item));
     let mut texts = BTreeMap::new();
     for item in items {
-        if let (false, Some(found)) = (texts.contains_key(&item), store::found(connection, item)?) {
-            texts.insert(item, found);
+        if let btree_map::Entry::Vacant(place) = texts.entry(item)
+            && let Some(text) = store::searched_text(connection, item)?
+        {
+            place.insert(text);
         }
     }
     Ok(texts)
 }
 
 /// All candidates that share a word or a piece of one with the query, best first.
-fn words(query: &str, texts: &BTreeMap<Item, Found>) -> Vec<WordHit> {
-    let plain: Vec<String> = texts.values().map(Found::searched_text).collect();
+fn words(query: &str, texts: &BTreeMap<Item, String>) -> Vec<WordHit> {
+    let plain: Vec<&str> = texts.values().map(String::as_str).collect();
     let scores = rescore::rescore(query, &plain);
     let mut hits: Vec<WordHit> = texts
         .keys()

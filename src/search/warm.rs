@@ -4,9 +4,9 @@
 //! computed from the stored vectors. The copy knows the state of the tables it was made from and
 //! is made anew when they changed, so a search never misses what was stored before it.
 
-use super::dense::DenseHit;
+use super::dense::{DenseHit, with_spare};
 use crate::error::Result;
-use crate::index::{Exact, Neighbours, nearest};
+use crate::index::{Exact, Neighbours};
 use crate::store::{self, Item, Scope};
 use rusqlite::Connection;
 
@@ -22,8 +22,7 @@ impl WarmVectors {
     pub fn load(connection: &Connection, descriptor: &str, dimensions: usize) -> Result<Self> {
         let stamp = store::vector_stamp(connection)?;
         let mut index = Exact::new(dimensions);
-        let everything = Scope { all: true, ..Scope::default() };
-        store::for_each_vector(connection, descriptor, &everything, |item, bytes| {
+        store::for_every_vector(connection, descriptor, |item, bytes| {
             // A useless vector takes no part, as in the scan of the store.
             let _ = index.add(item.rowid(), &numbers(bytes));
         })?;
@@ -49,27 +48,30 @@ impl WarmVectors {
         scope: &Scope,
         limit: usize,
     ) -> Result<Option<Vec<DenseHit>>> {
-        let stored = |rowid: i64| {
-            let item = Item::of_rowid(rowid);
-            let is_in = store::in_scope(connection, item, scope).unwrap_or(false);
-            let bytes = store::vector_of(connection, &self.descriptor, item).ok().flatten();
-            bytes.filter(|_| is_in).map(|bytes| numbers(&bytes))
-        };
-        // Merged and expired texts are among them; some more make up for those.
-        let near = nearest(&self.index, &[query], limit * 2, -1.0, stored);
-        let mut hits: Vec<DenseHit> = near
-            .into_iter()
-            .flatten()
-            .map(|near| DenseHit { item: Item::of_rowid(near.key), cosine: near.cosine })
-            .collect();
-        hits.sort_by(|x, y| {
-            y.cosine.total_cmp(&x.cosine).then(y.item.rowid().cmp(&x.item.rowid()))
-        });
+        let near =
+            self.index.candidates(&[query], with_spare(limit), -1.0).pop().unwrap_or_default();
+        let is_everything = near.len() == self.index.len();
+        let mut hits: Vec<DenseHit> = Vec::new();
+        let mut looked_at = 0;
+        for candidate in &near {
+            // A code can be off by so much that the next few may still belong in front.
+            if hits.len() >= limit + SPARE {
+                break;
+            }
+            looked_at += 1;
+            let item = Item::of_rowid(candidate.key);
+            let bytes = store::vector_in_scope(connection, &self.descriptor, item, scope)?;
+            hits.extend(bytes.and_then(|bytes| DenseHit::of(item, query, &bytes)));
+        }
+        hits.sort_by(DenseHit::best_first);
+        let is_all = hits.len() >= limit || (is_everything && looked_at == near.len());
         hits.truncate(limit);
-        let is_all = hits.len() == limit || self.index.len() <= limit * 2;
         Ok(is_all.then_some(hits))
     }
 }
+
+/// Candidates beyond the wanted ones, since they are found by coarse codes.
+const SPARE: usize = 20;
 
 fn numbers(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four)).collect()

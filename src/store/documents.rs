@@ -155,6 +155,23 @@ fn insert_chunk(
     index_words(tx, Item::Chunk(tx.last_insert_rowid()), heading, text)
 }
 
+/// Gives a stored document these chunks, if it has others; returns whether it had.
+pub fn recut_document(tx: &Transaction<'_>, id: &str, chunks: &[NewChunk]) -> Result<bool> {
+    let seq: i64 =
+        tx.query_row("SELECT seq FROM document WHERE id = ?1", [id], |row| row.get(0))?;
+    let mut statement =
+        tx.prepare_cached("SELECT heading, text FROM chunk WHERE document = ?1 ORDER BY n")?;
+    let rows = statement.query_map([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if rows.collect::<rusqlite::Result<Vec<NewChunk>>>()? == chunks {
+        return Ok(false);
+    }
+    tx.execute("DELETE FROM chunk WHERE document = ?1", [seq])?;
+    for (n, (heading, text)) in chunks.iter().enumerate() {
+        insert_chunk(tx, seq, n, heading, text)?;
+    }
+    Ok(true)
+}
+
 /// Removes a document with everything that was made from it.
 pub fn delete_document(tx: &Transaction<'_>, id: &str) -> Result<()> {
     match tx.execute("DELETE FROM document WHERE id = ?1", [id])? {

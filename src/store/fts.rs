@@ -48,6 +48,14 @@ pub struct Scope {
     pub all: bool,
 }
 
+impl Scope {
+    /// Nearly everything that is stored is in it.
+    pub fn is_wide(&self) -> bool {
+        let Self { project, kind, state, tags, all: _ } = self;
+        project.is_none() && kind.is_none() && state.is_none() && tags.is_empty()
+    }
+}
+
 /// The condition on `entry e` under which an entry is looked at. A merged entry leaves search only
 /// where the entry it lives on in exists.
 pub(super) const ENTRY_IN_SCOPE: &str = "
@@ -105,9 +113,6 @@ pub struct WordHit {
     pub score: f64,
 }
 
-/// Weight of a word in a title or heading beside one in the text.
-const TITLE_WEIGHT: f64 = 1.0;
-
 /// Puts the words of a stored text into the table.
 pub fn index_words(tx: &Transaction<'_>, item: Item, title: &str, text: &str) -> Result<()> {
     let words = |text: &str| terms_of(text).join(" ");
@@ -130,26 +135,29 @@ pub fn rebuild_words(tx: &Transaction<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The best `limit` texts that have any of `terms`, best first, equal ones newest first.
+/// The best `limit` texts that have any of `terms`, best first.
+///
+/// FTS5 sorts by itself and hands texts out one by one, so that the scope is looked at only until
+/// there are enough.
 pub fn search_words(
     connection: &Connection,
     terms: &[Term],
     scope: &Scope,
     limit: usize,
 ) -> Result<Vec<WordHit>> {
-    if terms.is_empty() {
+    let kept = affordable(connection, terms)?;
+    if kept.is_empty() {
         return Ok(Vec::new());
     }
     let sql = format!(
-        "SELECT t.rowid, -bm25(term, {TITLE_WEIGHT:?}, 1.0) AS score FROM term t
+        "SELECT t.rowid, -t.rank FROM term t
          WHERE term MATCH :words AND CASE t.rowid % 2
              WHEN 0 THEN EXISTS (SELECT 1 FROM entry e
                  WHERE e.seq = t.rowid / 2 AND {ENTRY_IN_SCOPE})
              ELSE EXISTS (SELECT 1 FROM chunk c JOIN document d ON d.seq = c.document
                  WHERE c.seq = t.rowid / 2 AND {DOCUMENT_IN_SCOPE}) END
-         ORDER BY score DESC, t.rowid DESC LIMIT :limit"
+         ORDER BY t.rank LIMIT :limit"
     );
-    let kept = affordable(connection, terms)?;
     let (words, limit) = (any_of(&kept), i64::try_from(limit).unwrap_or(i64::MAX));
     let values = ScopeValues::of(scope);
     let mut named = values.named().to_vec();
@@ -162,24 +170,77 @@ pub fn search_words(
 }
 
 /// Texts that the words of a query may have together before its commonest words are left out. Every
-/// one of them is scored, and the commonest add next to nothing to a score.
-const MOST_TEXTS: i64 = 20_000;
+/// one of them is scored, about a thousand a millisecond, and the commonest words add next to nothing
+/// to a score; what is found is compared with the whole query afterwards.
+const MOST_TEXTS: i64 = 4_000;
 
-/// The rarest words of the query, as many as [`MOST_TEXTS`] allows and at least one.
+/// The rarest words of the query, as many as [`MOST_TEXTS`] allows and at least one. A word that no
+/// text has is replaced by the stored words nearest to it.
 fn affordable(connection: &Connection, terms: &[Term]) -> Result<Vec<Term>> {
     let mut count = connection.prepare_cached("SELECT doc FROM term_row WHERE term = ?1")?;
-    let mut counted = Vec::new();
+    let mut counted: Vec<(i64, Term)> = Vec::new();
+    let mut unknown = 0;
     for term in terms {
         let texts: i64 = count.query_row([&term.word], |row| row.get(0)).optional()?.unwrap_or(0);
-        counted.push((texts, term));
+        if texts > 0 || term.prefix {
+            counted.push((texts, term.clone()));
+        } else if unknown < MOST_UNKNOWN {
+            unknown += 1;
+            counted.extend(nearest_words(connection, &term.word)?);
+        }
     }
     counted.sort_by_key(|(texts, _)| *texts);
     let mut sum = 0;
-    let within = |(texts, _): &&(i64, &Term)| {
+    let within = |(texts, _): &(i64, Term)| {
         sum += texts;
         sum <= MOST_TEXTS || sum == *texts
     };
-    Ok(counted.iter().take_while(within).map(|(_, term)| (*term).clone()).collect())
+    Ok(counted.into_iter().take_while(within).map(|(_, term)| term).collect())
+}
+
+/// Words of a query that no text has and that are still followed up.
+const MOST_UNKNOWN: usize = 6;
+/// Stored words that stand for one of them.
+const NEAREST: usize = 3;
+/// Letters that are compared at all; shorter words are near to too many.
+const SHORTEST: usize = 4;
+
+/// The stored words nearest to one that no text has, with the texts they have: a slip of one letter,
+/// of two in a long word, or the start of a compound (`Funktion`, `Funktionsaufruf`). The first two
+/// letters must agree, so that few are compared.
+fn nearest_words(connection: &Connection, word: &str) -> Result<Vec<(i64, Term)>> {
+    let letters = word.chars().count();
+    if letters < SHORTEST || !word.chars().all(char::is_alphabetic) {
+        return Ok(Vec::new());
+    }
+    let start: String = word.chars().take(2).collect();
+    let mut words = connection
+        .prepare_cached("SELECT term, doc FROM term_row WHERE term >= ?1 AND term < ?2")?;
+    let rows = words.query_map([&start, &format!("{start}\u{10ffff}")], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
+    })?;
+    let mut near: Vec<(usize, i64, String)> = Vec::new();
+    for row in rows {
+        let (other, texts) = row?;
+        if let Some(distance) = distance(word, letters, &other) {
+            near.push((distance, -texts, other));
+        }
+    }
+    near.sort();
+    near.truncate(NEAREST);
+    Ok(near.into_iter().map(|(_, texts, word)| (-texts, Term { word, prefix: false })).collect())
+}
+
+/// How far `other` is from `word`, if it is near.
+fn distance(word: &str, letters: usize, other: &str) -> Option<usize> {
+    if !other.chars().all(char::is_alphabetic) {
+        return None;
+    }
+    let most = if letters < 2 * SHORTEST { 1 } else { 2 };
+    let length = other.chars().count();
+    let slips = (length.abs_diff(letters) <= most).then(|| strsim::osa_distance(word, other));
+    let is_start = other.starts_with(word) || (length > SHORTEST && word.starts_with(other));
+    slips.filter(|slips| *slips <= most).or(is_start.then_some(most + 1))
 }
 
 /// An FTS5 expression for any of the words; each is quoted, so nothing in it is syntax.
@@ -188,4 +249,18 @@ fn any_of(terms: &[Term]) -> String {
         format!("\"{}\"{}", term.word.replace('"', "\"\""), if term.prefix { " *" } else { "" })
     };
     terms.iter().map(quoted).collect::<Vec<_>>().join(" OR ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_and_compounds_are_near_and_other_words_are_not() {
+        let near = |word: &str, other| distance(word, word.chars().count(), other).is_some();
+        assert!(near("harbur", "harbor") && near("hrabor", "harbor"));
+        assert!(near("funktion", "funktionsaufruf") && near("funktionsaufruf", "funktion"));
+        assert!(near("konfigruation", "konfiguration"));
+        assert!(!near("harbor", "harvest") && !near("port", "part2") && !near("ports", "po"));
+    }
 }

@@ -19,6 +19,8 @@ mod fts;
 mod journal;
 mod meta;
 mod migrate;
+mod reindex;
+mod relations;
 pub mod repair;
 pub mod routes;
 
@@ -46,15 +48,15 @@ pub use descriptors::{
 };
 pub use documents::{
     Document, NewChunk, Stored, chunks_lacking, count_chunks_lacking, delete_document, document,
-    documents, put_chunk_vector, put_document,
+    documents, put_chunk_vector, put_document, recut_document,
 };
 pub use entries::{
     Filter, StoredEntry, count_states, entry_by_id, entry_by_seq, list, resolve, seq_of,
 };
 pub use forms::{copies, put_template, set_form, templates};
 pub use found::{
-    Found, FoundChunk, coverage, for_each_vector, found, in_scope, sources, successor, vector_of,
-    vector_stamp,
+    Found, FoundChunk, coverage, for_each_vector, for_every_vector, found, searched_text, sources,
+    successor, vector_in_scope, vector_of, vector_stamp,
 };
 pub use fts::{Item, Scope, WordHit, index_words, rebuild_words, search_words};
 pub use journal::{
@@ -67,6 +69,8 @@ pub use quality::{
     Generator, Latency, Quality, flat_prompts, generators, latency, quality, queue_wait,
 };
 pub use receipts::{holds, put_receipt};
+pub use reindex::{chunks_after, embedded_after, refresh_words};
+pub use relations::{Relations, relations};
 pub use terms::{Term, is_unspaced, query_terms, terms_of};
 
 pub use overview::{Consolidation, Overview, ProviderCalls, consolidation, overview};
@@ -85,6 +89,9 @@ const KEPT_BACKUPS: usize = 3;
 
 /// Copies up to this size are held in memory, larger ones in a temporary file (bytes).
 const SCRATCH_IN_MEMORY: u64 = 256 << 20;
+
+/// How much of the file a search maps (bytes); pages beyond it are read.
+const MAPPED: i64 = 4 << 30;
 
 /// An open database.
 pub struct Store {
@@ -156,6 +163,13 @@ impl Store {
         connection.pragma_update(None, "foreign_keys", true)?;
         connection.pragma_update(None, "synchronous", "OFF")?;
         Ok(Self { connection, path: path.unwrap_or_else(|| self.path.clone()), _scratch: folder })
+    }
+
+    /// The same store for searches: the file is mapped into memory, since a search touches thousands
+    /// of pages and a call to the system for each of them takes most of its time.
+    pub fn for_searching(self) -> Result<Self> {
+        self.connection.pragma_update(None, "mmap_size", MAPPED)?;
+        Ok(self)
     }
 
     /// The connection, for reading.

@@ -9,6 +9,7 @@
 //!
 //! Index and query are cut by the same function. A change here needs [`super::rebuild_words`].
 
+use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
@@ -71,6 +72,11 @@ fn compound(raw: &str, words: &mut Vec<String>) {
 
 /// One identifier: whole, and by its parts where there are several.
 fn identifier(text: &str, words: &mut Vec<String>) {
+    if text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()) {
+        // Most words; they have no parts.
+        words.extend((!text.is_empty()).then(|| text.to_string()));
+        return;
+    }
     if text.contains(is_unspaced) {
         return unspaced(text, words);
     }
@@ -142,8 +148,11 @@ fn push_whole(word: &str, words: &mut Vec<String>) {
 }
 
 /// Compatibility forms made plain and accents taken off; case stays.
-fn plain(text: &str) -> String {
-    text.nfkd().filter(not_accent).nfc().collect()
+fn plain(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return text.into();
+    }
+    text.nfkd().filter(not_accent).nfc().collect::<String>().into()
 }
 
 /// Marks of other scripts than Latin, Greek and Cyrillic are letters there and stay.

@@ -285,6 +285,35 @@ fn json() -> impl Strategy<Value = String> {
     })
 }
 
+fn hostile() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("<!-- lifecycle:end -->"),
+        Just("<!-- lifecycle:begin -->"),
+        Just("# lifecycle:end"),
+        Just("-->"),
+        Just("---"),
+        Just("\n"),
+        Just("\r\n# H"),
+        Just("```"),
+        Just("~~~"),
+        Just("@~/.ssh/id_rsa"),
+        Just("\"]"),
+        Just("'''"),
+        Just("\"\"\""),
+        Just("\\"),
+        Just("${HOME}"),
+        Just("[x]: http://e"),
+        Just("- item"),
+        Just("> quote"),
+        Just("key: &a *a !!tag"),
+        Just("\u{0}\u{1b}[2J"),
+        Just("\u{202e}\u{2028}\u{feff}"),
+        Just("own"),
+        Just("word "),
+    ];
+    proptest::collection::vec(piece, 1..6).prop_map(|pieces| pieces.concat())
+}
+
 fn short_json() -> impl Strategy<Value = &'static str> {
     prop_oneof![
         Just("{}"),
@@ -399,6 +428,34 @@ proptest! {
     fn json_outside_our_lines_stays(base in json(), deep in 0..5usize, acts in acts()) {
         let keys = [key(&["notes"]), key(&["z", "notes"]), key(&["z", "new"]), key(&["new", "deep", "er"]), key(&["e", "new"])];
         run(Format::Json, &base, &keys[deep], &acts)?;
+    }
+
+    /// Whatever a text holds, it is one value in the list or one item in the block, and no more.
+    #[test]
+    fn no_text_breaks_out_of_its_place(text in hostile()) {
+        for (format, base, key) in [
+            (Format::Markdown, "---\npaths: x\n---\n# A\n\n- one\n", "A"),
+            (Format::Toml, "notes = [\"own\"]\n[t]\nx = 1\n", "notes"),
+            (Format::Yaml, "notes:\n  - own\nz: 1\n", "notes"),
+            (Format::Json, "{\"notes\": [\"own\"], \"z\": 1}", "notes"),
+        ] {
+            let markdown = format == Format::Markdown;
+            let line = if markdown { item_line(&text) } else { value_line(&text) };
+            if line.is_empty() || line == "own" {
+                continue;
+            }
+            let after = render(format, base.as_bytes(), &[add(&[key], &line)]).unwrap();
+            let keys = vec![key.to_string()];
+            let sections = survey(format, &after, &keys).unwrap();
+            let items: Vec<&Item> = sections.iter().flat_map(|section| &section.items).collect();
+            prop_assert_eq!(&items[items.len() - 1].text, &line);
+            prop_assert_eq!(items.len(), 2 - usize::from(markdown));
+            prop_assert_eq!(sections.len(), survey(format, base.as_bytes(), &keys).unwrap().len());
+            let stripped = strip(format, &after, &keys, std::slice::from_ref(&line)).unwrap();
+            prop_assert_eq!(String::from_utf8(stripped).unwrap(), base);
+            let acts = |ch: char| ch != '\n' && ch.is_control() || ch == '\u{202e}';
+            prop_assert!(!String::from_utf8(after).unwrap().contains(acts));
+        }
     }
 
     #[test]

@@ -7,8 +7,7 @@ use super::world::{Act, World};
 fn failing(act: Act, kind: &str, onwards: &str, stride: usize) -> usize {
     let world = World::new(act);
     let wanted = world.calm();
-    let mut refused = 0;
-    for at in (1..2000).step_by(stride) {
+    for (refused, at) in (1..2000).step_by(stride).enumerate() {
         world.reset();
         let fault = format!("{kind}@{at}{onwards}");
         let output = world.command().env("LIFECYCLE_FAULT", &fault).output().unwrap();
@@ -23,7 +22,6 @@ fn failing(act: Act, kind: &str, onwards: &str, stride: usize) -> usize {
             println!("{act:?}: {refused} times {kind}{onwards}");
             return refused;
         }
-        refused += 1;
     }
     panic!("{act:?} has more points than were tried");
 }

@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 fn at_every_effect(act: Act, stride: usize) -> usize {
     let world = World::new(act);
     let wanted = world.calm();
-    let mut kills = 0;
-    // The first one differs, so that over several strides every point has its turn.
-    for at in (1..2000).step_by(stride) {
+    for (kills, at) in (1..2000).step_by(stride).enumerate() {
         world.reset();
         let fault = format!("kill@{at}");
         let output = world.command().env("LIFECYCLE_FAULT", &fault).output().unwrap();
@@ -22,7 +20,6 @@ fn at_every_effect(act: Act, stride: usize) -> usize {
             println!("{act:?}: killed at {kills} points, the last of them before {at}");
             return kills;
         }
-        kills += 1;
     }
     panic!("{act:?} has more points than were tried");
 }

@@ -68,6 +68,18 @@ fn adapters_never_import_each_other() {
 }
 
 #[test]
+fn nothing_imports_the_command_line() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let cli = source.join("cli");
+    let wrong: Vec<_> = rust_files(&source)
+        .into_iter()
+        .filter(|file| !file.starts_with(&cli) && !file.ends_with("src/main.rs"))
+        .filter(|file| std::fs::read_to_string(file).unwrap().contains("crate::cli::"))
+        .collect();
+    assert!(wrong.is_empty(), "these import cli: {wrong:#?}");
+}
+
+#[test]
 fn no_source_file_is_long() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = rust_files(&root.join("src"));

@@ -9,9 +9,9 @@ fn refused(outcome: crate::support::Outcome, code: i32, message: &str, hint: &st
     let outcome = outcome.code(code);
     let errors = outcome.err.lines().filter(|line| line.starts_with("error:")).count();
     assert_eq!(errors, 1, "{}", outcome.err);
-    assert!(outcome.err.contains(message), "{message} in {}", outcome.err);
+    assert!(outcome.complained().contains(message), "{message} in {}", outcome.err);
     assert!(
-        outcome.err.contains("hint:") && outcome.err.contains(hint),
+        outcome.complained().contains("hint:") && outcome.complained().contains(hint),
         "{hint} in {}",
         outcome.err
     );
@@ -127,11 +127,11 @@ fn a_missing_model_file() {
     home.set("LIFECYCLE_MODELS", "/nonexistent");
     home.set("ORT_DYLIB_PATH", "");
     let outcome = home.run(&["run"]).code(9);
-    assert!(outcome.out.contains("lifecycle setup"), "{}", outcome.out);
+    assert!(outcome.said().contains("lifecycle setup"), "{}", outcome.out);
     assert_eq!(home.texts(&["--all"]).len(), 1, "nothing is lost");
     let outcome = home.run(&["--set", "embed.model=\"no-such-model\"", "run"]).code(3);
     for part in ["no-such-model", "model list"] {
-        assert!(outcome.out.contains(part), "{part} in {}", outcome.out);
+        assert!(outcome.said().contains(part), "{part} in {}", outcome.out);
     }
 }
 

@@ -64,8 +64,8 @@ fn round(round: usize) {
         })
         .collect();
     let mut started: Vec<(&str, Child)> = Vec::new();
-    for n in 0..HOOKS {
-        started.push(("hook", start(&home, &["hook", "claude-code"], Some(&events[n]))));
+    for (n, event) in events.iter().enumerate() {
+        started.push(("hook", start(&home, &["hook", "claude-code"], Some(event))));
         if n % 25 == 3 {
             started.push(("run", start(&home, &["run"], None)));
             started.push(("mcp", start(&home, &["mcp"], Some(&asked_by_protocol()))));

@@ -98,7 +98,7 @@ fn a11_a_system_prompt_of_the_model_is_not_replaced_in_silence() {
     case.server.replies([Reply::text("ready")]);
     let set = "consolidate.call.rules_in=\"system\"";
     let outcome = case.home.run(&["--set", set, "doctor"]).code(6);
-    assert!(outcome.out.contains("SYSTEM of its own"), "{}", outcome.out);
+    assert!(outcome.said().contains("SYSTEM of its own"), "{}", outcome.out);
 }
 
 #[test]
@@ -166,10 +166,10 @@ fn a5_f7_a_wrong_provider_is_refused_with_what_to_do() {
     let case = Merging::new("ollama");
     let set = "consolidate.providers.m.url=\"http://192.0.2.1\"";
     let outcome = case.home.run(&["--set", set, "doctor"]).code(3);
-    assert!(outcome.err.contains("local_only"), "{}", outcome.err);
+    assert!(outcome.complained().contains("local_only"), "{}", outcome.err);
     let set = "consolidate.model=\"nobody\"";
     let outcome = case.home.run(&["--set", set, "model-file"]).code(3);
-    assert!(outcome.err.contains("[consolidate.providers.nobody]"), "{}", outcome.err);
+    assert!(outcome.complained().contains("[consolidate.providers.nobody]"), "{}", outcome.err);
 }
 
 #[test]

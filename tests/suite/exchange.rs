@@ -199,3 +199,111 @@ fn eval_retrieval_measures_the_users_own_questions() {
     assert_eq!(hybrid["recall_1"], 1.0);
     assert_eq!(hybrid["mrr"], 1.0);
 }
+
+#[test]
+fn a_reader_that_leaves_is_no_failure_of_an_export() {
+    let mut home = Home::new();
+    home.set("LIFECYCLE_MODELS", "/nonexistent");
+    // More than a pipe holds.
+    for n in 0..3 {
+        home.run(&["add-text", &format!("{n} {}", "word ".repeat(15_000))]).success();
+    }
+    let mut child = home
+        .command(&["export"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let outcome = child.wait_with_output().unwrap();
+    assert_eq!(outcome.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&outcome.stderr), "");
+}
+
+/// The names of the files in a folder.
+fn names(folder: &std::path::Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|item| item.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_store_in_use_is_read_with_its_log_and_nothing_is_left_beside_it() {
+    let home = Home::new();
+    let folder = home.path().join("other system #1");
+    std::fs::create_dir(&folder).unwrap();
+    let file = folder.join("claude-mem.db");
+    // In use: the rows are in the log alone, and its owner keeps it open.
+    let owner = rusqlite::Connection::open(&file).unwrap();
+    owner
+        .execute_batch(
+            // The tables as version 13 of claude-mem makes them.
+            "PRAGMA journal_mode = wal;
+             CREATE TABLE observations (id INTEGER PRIMARY KEY AUTOINCREMENT,
+                 memory_session_id TEXT NOT NULL, project TEXT NOT NULL, text TEXT,
+                 type TEXT NOT NULL, title TEXT, subtitle TEXT, facts TEXT, narrative TEXT,
+                 concepts TEXT, files_read TEXT, files_modified TEXT, prompt_number INTEGER,
+                 discovery_tokens INTEGER DEFAULT 0, created_at TEXT NOT NULL,
+                 created_at_epoch INTEGER NOT NULL);
+             INSERT INTO observations (memory_session_id, project, type, title, facts, narrative,
+                     files_modified, created_at, created_at_epoch)
+                 VALUES ('s-1', 'harbor', 'decision', 'Keep SQLite',
+                     '[\"The store has 40 MB\", \"Keep SQLite\"]', 'Postgres was not worth the move.',
+                     '[\"src/store.rs\"]', '2026-02-03T00:00:00.000Z', 0);",
+        )
+        .unwrap();
+    let before = names(&folder);
+    let path = file.display().to_string();
+    let done = home.json(&["import", "--from", "claude-mem", &path]);
+    assert_eq!(done["entries"], 1);
+    assert_eq!(names(&folder), before);
+    let listed = home.json(&["list"]);
+    assert_eq!(listed[0]["kind"], "decision");
+    assert_eq!(
+        listed[0]["text"],
+        "Keep SQLite. Postgres was not worth the move. The store has 40 MB"
+    );
+    assert_eq!(listed[0]["source"]["files"], serde_json::json!(["src/store.rs"]));
+    assert_eq!(listed[0]["source"]["conversation"], "s-1");
+    assert_eq!(home.json(&["import", "--from", "claude-mem", &path])["known"], 1);
+    drop(owner);
+    // Not in use, and in a folder that must not be written to.
+    let before = names(&folder);
+    let mut still = std::fs::metadata(&folder).unwrap().permissions();
+    still.set_readonly(true);
+    std::fs::set_permissions(&folder, still.clone()).unwrap();
+    assert_eq!(home.json(&["import", "--from", "claude-mem", &path])["known"], 1);
+    assert_eq!(names(&folder), before);
+}
+
+#[test]
+fn every_source_can_be_imported_again_without_effect() {
+    let home = Home::new();
+    let memory = home.path().join("home/.claude/projects/-code-harbor/memory");
+    std::fs::create_dir_all(&memory).unwrap();
+    std::fs::write(
+        memory.join("MEMORY.md"),
+        "# Memory\n\n- The API listens on port 8080\n- Use `pnpm`, not npm\n",
+    )
+    .unwrap();
+    let notes = home.path().join("home/notes");
+    std::fs::create_dir_all(notes.join("deep")).unwrap();
+    std::fs::write(notes.join("a.md"), "# A\n\nTides").unwrap();
+    std::fs::write(notes.join("deep/b.txt"), "Pilots").unwrap();
+    std::fs::write(notes.join("c.bin"), [0u8, 159, 146, 150]).unwrap();
+    let project = home.project().display().to_string();
+    let (memory, notes) = (memory.display().to_string(), notes.display().to_string());
+    let once = |args: &[&str]| home.json(args);
+    let auto = ["import", "--from", "auto-memory", &memory, "--project", &project];
+    assert_eq!(once(&auto)["entries"], 2);
+    let again = once(&auto);
+    assert_eq!((&again["entries"], &again["known"]), (&0.into(), &2.into()));
+    assert_eq!(home.json(&["list", "--project", &project]).as_array().unwrap().len(), 2);
+    let folder = ["import", "--from", "markdown", &notes];
+    assert_eq!(once(&folder)["documents"], 2);
+    assert_eq!(once(&folder)["documents"], 0);
+    assert_eq!(home.json(&["documents"]).as_array().unwrap().len(), 2);
+}

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(missing_docs)]
 
+mod add_url;
 mod architecture;
 mod bad_input;
 mod brake;
@@ -29,6 +30,7 @@ mod exchange;
 mod fuzzing;
 mod generated;
 mod hooks;
+mod identity;
 mod live;
 mod mcp;
 mod model;
@@ -43,6 +45,7 @@ mod odd_settings;
 mod redaction;
 mod report_page;
 mod requirements;
+mod rerank;
 mod retrieval;
 mod review_screen;
 mod route;
@@ -51,6 +54,7 @@ mod route_property;
 mod route_scope;
 mod route_two_way;
 mod security;
+mod supply;
 mod support;
 mod support_tests;
 mod tick;

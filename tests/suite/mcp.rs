@@ -235,3 +235,66 @@ fn http_answers_loopback_only() {
     child.kill().unwrap();
     child.wait().unwrap();
 }
+
+#[test]
+fn many_servers_write_to_one_store_at_once() {
+    let home = Home::new();
+    let count = 6;
+    let mut clients: Vec<Client> =
+        (0..count).map(|_| Client::start(&home, &["--set", "mcp.allow_write=true"])).collect();
+    std::thread::scope(|scope| {
+        for (at, client) in clients.iter_mut().enumerate() {
+            scope.spawn(move || {
+                for n in 0..5 {
+                    let text = format!("# Note {at}.{n}\n\nmooring line {at} number {n}");
+                    let added = client.done("add_text", json!({"content": text}));
+                    assert_eq!(added["outcome"], "added");
+                    let found =
+                        client.done("search", json!({"query": format!("mooring {at}.{n}")}));
+                    assert!(!found["results"].as_array().unwrap().is_empty());
+                }
+            });
+        }
+    });
+    for client in &mut clients {
+        let listed = client.done("list_docs", json!({}));
+        assert_eq!(listed["documents"].as_array().unwrap().len(), count * 5);
+        let found = client.done("search", json!({"query": "mooring line", "k": 100}));
+        assert_eq!(found["results"].as_array().unwrap().len(), count * 5);
+    }
+}
+
+/// A server whose model never answers: an address that takes connections and says nothing.
+#[test]
+fn answers_come_while_the_model_loads_and_standard_output_is_protocol_alone() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("embed.url=http://{}", silent.local_addr().unwrap());
+    let home = Home::new();
+    home.run(&["add", "Ports start at 8000"]).success();
+    let start = std::time::Instant::now();
+    // Each line of output is checked to be protocol by the client itself.
+    let mut client =
+        Client::start(&home, &["-vv", "--set", &url, "--set", "embed.timeout_seconds=300"]);
+    let found = client.done("search", json!({"query": "ports"}));
+    assert_eq!(found["mode"], "lexical");
+    assert_eq!(found["results"].as_array().unwrap().len(), 1);
+    assert!(found["notes"].to_string().contains("still loading"), "{found}");
+    let status = client.done("status", json!({}));
+    assert_eq!(status["model"]["ready"], false);
+    assert_eq!(status["reranker"]["reason"], "none is set");
+    assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+#[test]
+fn what_is_not_protocol_is_answered_with_an_error_or_nothing() {
+    let home = Home::new();
+    let mut client = Client::start(&home, &[]);
+    client.send(&json!({"jsonrpc": "2.0", "id": 99, "method": "no/such", "params": {}}));
+    let mut line = String::new();
+    client.output.read_line(&mut line).unwrap();
+    let answer: Value = serde_json::from_str(&line).unwrap();
+    assert!(answer.get("error").is_some(), "{answer}");
+    // The server goes on.
+    client.next = 100;
+    assert_eq!(client.done("list_docs", json!({}))["documents"], json!([]));
+}

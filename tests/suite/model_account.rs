@@ -167,7 +167,11 @@ fn b15_two_processes_never_ask_about_the_same_cluster_at_once() {
         std::thread::sleep(Duration::from_millis(20));
     }
     let live = case.home.run(&["--set", set, "run", "--phase", "consolidate"]);
-    assert!(live.out.contains("another process is asking about the same cluster"), "{}", live.out);
+    assert!(
+        live.said().contains("another process is asking about the same cluster"),
+        "{}",
+        live.out
+    );
     assert!(dry.wait().unwrap().success());
     assert_eq!((case.server.chats().len(), case.server.peak()), (1, 1));
     // What the dry run paid for serves the next run.

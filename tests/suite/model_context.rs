@@ -219,7 +219,7 @@ fn c12_the_memory_arithmetic_is_printed_and_documented() {
     let props = json!({"default_generation_settings": {"n_ctx": 8192}, "total_slots": 3});
     case.server.route("GET /props", Reply::json(200, &props));
     case.server.replies([Reply::text("ready")]);
-    let out = case.home.run(&["doctor"]).out;
+    let out = case.home.run(&["doctor"]).said();
     for part in ["slots x context = 24576 tokens", "q8_0 halves it", "q4_0", "flash attention"] {
         assert!(out.contains(part), "{part} in {out}");
     }

@@ -97,7 +97,7 @@ fn e13_without_opt_in_no_prompt_is_kept() {
     case.server.replies(text(&berth()));
     case.run();
     let outcome = case.home.run(&["prompt", "export"]).code(8);
-    assert!(outcome.err.contains("keep_prompts"), "{}", outcome.err);
+    assert!(outcome.complained().contains("keep_prompts"), "{}", outcome.err);
 }
 
 /// Prompts and replies as `prompt export` wrote them in runs with real models.
@@ -214,7 +214,7 @@ fn e15_a_changed_model_or_runtime_warns_until_it_is_pinned_anew() {
     for part in
         ["pinned digest was", "pinned runtime was llama.cpp b1", "prompt replay", "doctor --pin"]
     {
-        assert!(outcome.out.contains(part), "{part} in {}", outcome.out);
+        assert!(outcome.said().contains(part), "{part} in {}", outcome.out);
     }
     case.add(NOTES);
     case.server.replies(text(&berth()));
@@ -227,7 +227,7 @@ fn e15_a_changed_model_or_runtime_warns_until_it_is_pinned_anew() {
         "--phase",
         "consolidate",
     ]);
-    assert!(tick.out.contains("pinned runtime was llama.cpp b1"), "{}", tick.out);
+    assert!(tick.said().contains("pinned runtime was llama.cpp b1"), "{}", tick.out);
     case.server.replies([Reply::text("ready")]);
     case.home.run(&["doctor", "--pin"]).success();
 }

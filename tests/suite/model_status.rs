@@ -58,12 +58,15 @@ fn b4_g8_a_failure_is_in_status_with_its_beginning_and_what_waits() {
     case.add(NOTES);
     case.server.replies(text("no JSON today"));
     let tick = case.home.run(&["run"]).code(6);
-    assert!(tick.out.contains("1 cluster failed: unusable reply: no_object"), "{}", tick.out);
+    assert!(tick.said().contains("1 cluster failed: unusable reply: no_object"), "{}", tick.out);
     case.home.variables.clear();
     case.home.set("LIFECYCLE_NOW", "2026-06-11T08:00:00Z");
     case.home.run(&["run"]).code(6);
-    let text = case.home.run(&["status"]).success().out;
-    assert!(text.contains("failing since 2026-06-10T08:00:00Z; 1 clusters wait"), "{text}");
+    let text = case.home.run(&["status"]).success().said();
+    assert!(
+        text.contains("failing since 2026-06-10") && text.contains("1 clusters wait"),
+        "{text}"
+    );
     let value = case.home.json(&["status"]);
     assert_eq!(value["consolidation"]["failing_since"], "2026-06-10T08:00:00Z");
     let (code, findings) = recorded(&case);
@@ -199,7 +202,7 @@ fn f6_the_engines_own_use_stands_beside_its_quota() {
     let case = with_store();
     calls(&case, 4, 1.0, "answered");
     let set = "consolidate.providers.m.per_day=50";
-    let out = case.home.run(&["--set", set, "status"]).success().out;
+    let out = case.home.run(&["--set", set, "status"]).success().said();
     assert!(out.contains("m: 4 today of 50 a day, 1280 tokens; 4 in 7 days, 1280 tokens"), "{out}");
     let value: Value =
         serde_json::from_str(&case.home.run(&["--set", set, "status", "--json"]).out).unwrap();
@@ -227,8 +230,8 @@ fn g4_g7_doctor_needs_no_other_program_and_shows_the_machine() {
     let props = json!({"default_generation_settings": {"n_ctx": 8192}, "total_slots": 1});
     case.server.route("GET /props", Reply::json(200, &props));
     case.server.replies([Reply::text("ready")]);
-    let out = case.home.run(&["doctor"]).success().out;
-    assert!(out.contains("machine            load "), "{out}");
+    let out = case.home.run(&["doctor"]).success().said();
+    assert!(out.contains("machine load "), "{out}");
     assert!(out.contains("run this under your normal load"), "{out}");
     if std::path::Path::new("/proc/meminfo").exists() {
         assert!(out.contains("MiB free"), "{out}");
@@ -244,7 +247,7 @@ fn h2_more_requests_than_slots_are_told() {
     case.server.replies([Reply::text("ready")]);
     let outcome = case.home.run(&["--set", "consolidate.call.max_in_flight=3", "doctor"]).code(6);
     assert!(
-        outcome.out.contains("max_in_flight is 3 but the server has 1 slots"),
+        outcome.said().contains("max_in_flight is 3 but the server has 1 slots"),
         "{}",
         outcome.out
     );
@@ -259,7 +262,7 @@ fn c2_a_model_loaded_with_another_context_is_told() {
     case.server.route("GET /api/ps", Reply::json(200, &running));
     case.server.replies([Reply::text("ready")]);
     let outcome = case.home.run(&["doctor"]).code(6);
-    assert!(outcome.out.contains("loaded with a context of 4096 tokens"), "{}", outcome.out);
+    assert!(outcome.said().contains("loaded with a context of 4096 tokens"), "{}", outcome.out);
 }
 
 #[test]
@@ -274,7 +277,7 @@ fn h4_postponed_runs_are_counted() {
     let busy = "consolidate.max_load=0.0000001";
     let mut postponed = 0;
     for _ in 0..2 {
-        let out = case.home.run(&["--set", busy, "run", "--phase", "consolidate"]).out;
+        let out = case.home.run(&["--set", busy, "run", "--phase", "consolidate"]).said();
         postponed += usize::from(out.contains("load average"));
     }
     assert_eq!(case.home.json(&["status"])["consolidation"]["postponed"], postponed);
@@ -320,8 +323,12 @@ fn a_model_that_is_not_set_up_is_told_before_anything_runs() {
             let mut args = vec!["--set", set];
             args.extend(command);
             let outcome = case.home.run(&args).code(3);
-            assert!(outcome.err.contains(message), "{set}: {}", outcome.err);
-            assert!(outcome.err.contains("hint:") && outcome.err.contains(hint), "{}", outcome.err);
+            assert!(outcome.complained().contains(message), "{set}: {}", outcome.err);
+            assert!(
+                outcome.complained().contains("hint:") && outcome.complained().contains(hint),
+                "{}",
+                outcome.err
+            );
         }
     }
     assert!(case.server.chats().is_empty());

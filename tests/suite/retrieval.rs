@@ -273,3 +273,140 @@ fn useless_vectors_take_no_part() {
     let dense = answer["results"].as_array().unwrap().iter();
     assert_eq!(dense.filter(|hit| hit["explanation"].get("dense").is_some()).count(), 1);
 }
+
+#[test]
+fn slips_and_starts_of_compounds_are_found_by_words() {
+    let home = Home::new();
+    let notes = ["The harbor master signs", "Der Funktionsaufruf schlägt fehl", "Tides"];
+    admit(&home, &notes.map(|text| entry(text, Kind::Insight, None)));
+    for (query, at) in [("harbur", 0), ("harobr", 0), ("masters", 0), ("Funktion", 1)] {
+        let answer = home.json(&["search", "--only", "words", query]);
+        assert_eq!(texts(&answer), [notes[at]], "{query}");
+    }
+    assert!(texts(&home.json(&["search", "--only", "words", "zebra"])).is_empty());
+}
+
+#[test]
+fn a_candidate_by_words_has_its_cosine_too() {
+    let home = Home::new();
+    let mut entries: Vec<Entry> = (0..150)
+        .map(|n| entry(&format!("Backups of database {n} run at night"), Kind::Insight, None))
+        .collect();
+    // Far from the query in meaning, so the vectors alone would not bring it.
+    entries.push(entry("xylophone 8080", Kind::Insight, None));
+    admit(&home, &entries);
+    embed(&home, &entries);
+    let all = home.json(&["search", "when do backups run at night 8080", "--explain", "-k", "100"]);
+    let hit = all["results"].as_array().unwrap().iter().find(|hit| hit["text"] == "xylophone 8080");
+    assert!(hit.unwrap()["explanation"]["dense"]["rank"].as_u64().unwrap() > 100, "{hit:?}");
+}
+
+#[test]
+fn reindex_makes_everything_derived_anew() {
+    let home = Home::new();
+    let entries = [entry("Pilots board at the outer buoy", Kind::Insight, None)];
+    admit(&home, &entries);
+    embed(&home, &entries);
+    home.run(&["add-text", "# Berths\n\nThe buffer is 40 metres", "--name", "b"]).success();
+    let before = home.json(&["search", "where do pilots board", "--explain"]);
+    // Words of one text lost, words of none left over, a wrong vector, a piece cut otherwise, and a
+    // stale file of the index.
+    let mut store = open(&home);
+    store
+        .write(|tx| {
+            tx.execute("DELETE FROM term WHERE rowid = 2", [])?;
+            tx.execute("INSERT INTO term (rowid, title, body) VALUES (9998, '', 'ghost')", [])?;
+            tx.execute("UPDATE vector SET data = zeroblob(1536)", [])?;
+            tx.execute("UPDATE chunk SET text = 'cut otherwise'", [])?;
+            Ok(())
+        })
+        .unwrap();
+    drop(store);
+    let index = home.store().join("index");
+    std::fs::create_dir_all(&index).unwrap();
+    std::fs::write(index.join("x.index"), "stale").unwrap();
+    assert_ne!(home.json(&["search", "where do pilots board", "--explain"]), before);
+
+    let done = home.json(&["reindex", "--vectors"]);
+    assert_eq!(
+        (&done["texts"], &done["recut"], &done["vectors"]),
+        (&2.into(), &1.into(), &2.into())
+    );
+    assert_eq!((&done["files"], &done["notes"]), (&1.into(), &serde_json::json!([])));
+    assert_eq!(home.json(&["search", "where do pilots board", "--explain"]), before);
+    assert!(texts(&home.json(&["search", "--only", "words", "ghost"])).is_empty());
+    let found = home.json(&["search", "buffer metres"]);
+    assert!(texts(&found)[0].contains("40 metres"), "{found}");
+    assert_eq!(home.json(&["reindex"])["recut"], 0);
+}
+
+#[test]
+fn reindex_mends_a_damaged_word_table_and_works_without_a_model() {
+    let mut home = Home::new();
+    admit(&home, &[entry("Pilots board at the outer buoy", Kind::Insight, None)]);
+    let mut store = open(&home);
+    store
+        .write(|tx| Ok(tx.execute_batch("UPDATE term_data SET block = x'00ff' WHERE id > 10")?))
+        .unwrap();
+    drop(store);
+    home.run(&["reindex"]).success();
+    assert_eq!(texts(&home.json(&["search", "--only", "words", "buoy"])).len(), 1);
+    home.set("LIFECYCLE_MODELS", "/nonexistent");
+    home.run(&["add-text", "Tides come twice"]).success();
+    let outcome = home.run(&["reindex"]).code(6);
+    assert!(outcome.err.contains("not embedded"), "{}", outcome.err);
+    assert_eq!(texts(&home.json(&["search", "tides"])).len(), 1);
+}
+
+#[test]
+fn an_unknown_word_names_those_there_are() {
+    let home = Home::new();
+    for args in [["list", "--state", "foo"], ["list", "--kind", "foo"]] {
+        let outcome = home.run(&args).code(8);
+        assert!(outcome.err.contains("hint: known:"), "{}", outcome.err);
+    }
+    let outcome = home.run(&["search", "x", "--state", "foo"]).code(8);
+    assert!(outcome.err.contains("buffered, proven"), "{}", outcome.err);
+}
+
+#[test]
+fn own_sources_are_not_listed_as_links() {
+    let home = Home::new();
+    let (proven, notes) = merged(&home);
+    let linked =
+        "INSERT INTO link (a, b, descriptor, similarity, cosine) VALUES (1, 4, 'd', 0.9, 0.9)";
+    open(&home).write(|tx| Ok(tx.execute_batch(linked)?)).unwrap();
+    let shown = home.json(&["show", proven.id.as_str()]);
+    assert_eq!(shown["sources"].as_array().unwrap().len(), notes.len());
+    assert_eq!(shown["links"], serde_json::json!([]));
+    let source = home.json(&["show", notes[0].id.as_str()]);
+    assert_eq!(source["links"], serde_json::json!([]));
+    assert_eq!(source["proven"]["id"], proven.id.as_str());
+}
+
+#[test]
+fn expired_texts_do_not_crowd_out_the_others() {
+    let home = Home::new();
+    let entries: Vec<Entry> =
+        (0..243).map(|n| entry(&format!("note {n}"), Kind::Insight, None)).collect();
+    admit(&home, &entries);
+    let embedder = embedder();
+    let [near, far] = ["harbor pilot", "invoice paper"]
+        .map(|text| embedder.embed(&[text.to_string()], Role::Query).pop().unwrap().unwrap());
+    let steps: Vec<Step> = entries
+        .iter()
+        .enumerate()
+        .map(|(at, entry)| Step::Embed {
+            entry: entry.id.clone(),
+            descriptor: embedder.descriptor().id(),
+            vector: if at < 3 { far.clone() } else { near.clone() },
+        })
+        .collect();
+    perform(&mut open(&home), &steps);
+    let expire = "UPDATE entry SET state = 'expired' WHERE seq > 3";
+    open(&home).write(|tx| Ok(tx.execute_batch(expire)?)).unwrap();
+    let answer = home.json(&["search", "--only", "meaning", "harbor pilot"]);
+    assert_eq!(texts(&answer), ["note 2", "note 1", "note 0"]);
+    let all = home.json(&["search", "--only", "meaning", "harbor pilot", "--all", "-k", "3"]);
+    assert_eq!(texts(&all), ["note 242", "note 241", "note 240"]);
+}

@@ -7,8 +7,7 @@
 //! lasts until the project has grown [`Limits::growth`]fold: twenty more entries say little where
 //! there are a thousand already, and an entry that was looked at among more of them has stood a
 //! harder test. So the number of reprieves bounds how long a loner stays in a project that goes on
-//! growing, and the size of the project does not. Protected
-//! entries never come up. An entry without a vector never expires, since nobody has looked whether
+//! growing, and the size of the project does not. Protected entries never come up. An entry without a vector never expires, since nobody has looked whether
 //! something connects to it; neither does one the model gave no answer on.
 
 mod question;

@@ -130,6 +130,10 @@ fn group_component(
     for members in linkage::join(graph, &speaking, settings.similarity) {
         if members.len() > 1 && graph.size(&members) >= settings.min_cluster {
             grouping.clusters.push(cluster(graph, &members));
+        } else if members.len() > 1 {
+            // Part of a chain that is too loose as a whole: what belongs together waits together.
+            let reason = waiting_reason(members.len(), graph.size(&members), settings);
+            grouping.waiting.push(waiting(graph, &members, reason));
         } else {
             rest.extend(members);
         }
@@ -143,7 +147,7 @@ fn group_component(
 fn waiting_reason(members: usize, size: usize, settings: ClusterSettings) -> String {
     let needed = settings.min_cluster;
     match members {
-        1 => "linked to a cluster, but too loosely to belong to it".into(),
+        1 => "linked to a group, but too loosely to belong to it".into(),
         _ if members >= needed && size < needed => {
             format!("{members} linked entries repeat {size}, a cluster needs {needed}")
         }

@@ -69,6 +69,7 @@ fn a_long_chain_is_cut() {
     let waiting: usize = grouping.waiting.iter().map(|group| group.members.len()).sum();
     assert_eq!(placed + waiting, 320);
     assert!(grouping.clusters.iter().all(|cluster| cluster.members.len() < 10));
+    assert!(grouping.waiting.iter().all(|group| group.members.len() < 10));
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl Compared {
 pub struct Newcomer<'a> {
     /// The new entry.
     pub entry: &'a Compared,
-    /// Entries with their raw cosines, in any order; itself among them does no harm.
+    /// Entries with their raw cosines, the nearest first; itself among them does no harm.
     pub neighbours: Vec<(&'a Compared, f32)>,
 }
 
@@ -159,20 +159,15 @@ pub fn decide(
 
 /// Learns what templates the newcomers and the entries near them are copies of. Returns the new
 /// ones; profiles made before then are out of date.
-pub fn learn(
-    newcomers: &[Newcomer<'_>],
-    templates: &mut Templates,
-    settings: &LinkSettings,
-) -> Vec<String> {
+pub fn learn(newcomers: &[Newcomer<'_>], templates: &mut Templates) -> Vec<String> {
     let mut learned = Vec::new();
     for newcomer in newcomers.iter().filter(|new| !new.entry.profile.form.formal) {
         let near: Vec<&Compared> = newcomer
             .neighbours
             .iter()
-            .filter(|(other, cosine)| {
-                *cosine >= settings.scale.link && other.id != newcomer.entry.id
-            })
             .map(|(other, _)| *other)
+            .filter(|other| other.id != newcomer.entry.id)
+            .take(template::NEAR)
             .collect();
         if near.len() + 1 >= template::COPIES {
             let tokens: Vec<&[String]> = near.iter().map(|other| other.tokens()).collect();
@@ -283,9 +278,9 @@ mod tests {
             neighbours: lines[..place].iter().map(|line| (line, 0.9)).collect(),
         };
         let four: Vec<Newcomer<'_>> = (0..4).map(newcomer).collect();
-        assert!(learn(&four, &mut templates, &settings(8)).is_empty());
+        assert!(learn(&four, &mut templates).is_empty());
         assert_eq!(decide(&four, &mut table, &settings(8)).len(), 6);
-        assert_eq!(learn(&[newcomer(4)], &mut templates, &settings(8)).len(), 1);
+        assert_eq!(learn(&[newcomer(4)], &mut templates).len(), 1);
         let again = |line: &Compared| {
             let profile = Profile::with(&line.text, &templates);
             Compared::of(line.id.clone(), &line.text, None, profile)

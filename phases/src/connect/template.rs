@@ -12,8 +12,8 @@
 //!   wordings have something here or there;
 //! - the fields hold names, numbers, paths; what wordings add is ordinary words;
 //! - the fields of two copies differ; two wordings name the same things;
-//! - a frame states nothing: it gives no cause and no rule, and it has no long run of words without
-//!   a field, as a fact has that is told again with another remark at its end.
+//! - a frame states nothing: it gives no cause and no rule, and it has no run of words without a
+//!   field that is long enough for a clause, as a fact has that is told again with another remark.
 //!
 //! Copies that differ in nothing but one number are no template: that is an old and a new value
 //! (see [`mod@super::differing`]).
@@ -26,6 +26,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Copies from which a template is learned.
 pub const COPIES: usize = 5;
+
+/// Texts near a newcomer that are looked at, and those of them that are compared word by word.
+pub const NEAR: usize = 24;
+const PEERS: usize = 12;
 
 /// Tokens of a text that are looked at: a template shows at the beginning.
 const LONGEST: usize = 64;
@@ -49,7 +53,7 @@ const MISFIT: f32 = 0.15;
 const NAMING: f32 = 0.6;
 
 /// Words of a frame in a row without a field, at most.
-const LONGEST_RUN: usize = 8;
+const LONGEST_RUN: usize = 4;
 
 /// Stands for a field in the text of a template.
 const FIELD: &str = "*";
@@ -152,6 +156,8 @@ impl Templates {
             .collect();
         peers.sort_unstable();
         peers.dedup();
+        peers.sort_by_cached_key(|peer| std::cmp::Reverse(shared(peer)));
+        peers.truncate(PEERS);
         if peers.len() + 1 < COPIES || tokens.len() <= LEAST_WORDS {
             return None;
         }
@@ -248,11 +254,11 @@ impl Template {
 
     fn states_something(&self) -> bool {
         let mut run = 0;
-        let longest = self.fields.iter().map(|field| {
+        let runs = self.fields[..self.frame.len()].iter().map(|field| {
             run = if *field { 1 } else { run + 1 };
             run
         });
-        longest.max() > Some(LONGEST_RUN) || substance(&self.frame.join(" ")).is_stated()
+        runs.max() > Some(LONGEST_RUN) || substance(&self.frame.join(" ")).is_stated()
     }
 
     /// The names in the fields of `tokens`, where those are a copy.
@@ -424,6 +430,19 @@ mod tests {
             .collect();
         let told: Vec<&str> = told.iter().map(String::as_str).collect();
         assert!(learned(&told).is_empty());
+    }
+
+    #[test]
+    fn facts_that_share_a_clause_are_no_template() {
+        let clauses = [
+            "gfmt verdoppelt den speicherbedarf: die stapelgröße übersteigt die seitengrenze",
+            "router verdoppelt den speicherbedarf, weiß ulf, die stapelgröße übersteigt die seitengrenze",
+            "jfrog verdoppelt den speicherbedarf; die stapelgröße übersteigt die seitengrenze",
+            "nix verdoppelt den speicherbedarf: die stapelgröße übersteigt die seitengrenze",
+            "useradd verdoppelt den speicherbedarf: die stapelgröße übersteigt die seitengrenze",
+            "gnproc verdoppelt den speicherbedarf: die stapelgröße übersteigt die seitengrenze",
+        ];
+        assert!(learned(&clauses).is_empty());
     }
 
     #[test]

@@ -57,7 +57,7 @@ fn fits(current: u64, value: u64) -> bool {
     let rest = current % 100;
     current == 0
         || (rest == 0 && value < 100)
-        || (rest >= 20 && rest % 10 == 0 && value < 10)
+        || (rest >= 20 && rest.is_multiple_of(10) && value < 10)
         || (matches!(rest, 60 | 80) && (10..20).contains(&value))
 }
 

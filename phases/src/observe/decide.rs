@@ -4,7 +4,7 @@ use super::batch::{Batch, Event};
 use super::prompt::shown;
 use super::reply::{Proposal, Reply};
 use crate::consolidate::draft::{distinct_title, title_from};
-use crate::consolidate::facts::{FactKind, Facts};
+use crate::consolidate::facts::{FactKind, Facts, flat};
 use crate::consolidate::gates::{self, Claim, USER};
 use crate::consolidate::note::{Note, note};
 use crate::consolidate::prompt::rearmed;
@@ -262,7 +262,8 @@ impl<'a> Judge<'a> {
         let mut kept: Vec<String> = Vec::new();
         for fact in proposal.facts.iter().map(|fact| rearmed(fact)) {
             let own = Facts::of(&fact);
-            if own.words.is_empty() || repeats(&said, &own) || kept.contains(&fact) {
+            let is_known = repeats(&said, &own) || kept.contains(&fact) || self.is_asked(&fact);
+            if own.words.is_empty() || is_known {
                 continue;
             }
             match self.refusal("", &fact) {
@@ -274,6 +275,12 @@ impl<'a> Judge<'a> {
             }
         }
         kept
+    }
+
+    /// Whether the user asked for it in these words: a task is no fact.
+    fn is_asked(&self, fact: &str) -> bool {
+        let fact = flat(fact);
+        self.notes.iter().any(|note| note.is_user() && note.facts.flat.contains(&fact))
     }
 
     fn title(&mut self, title: &str, narrative: &str) -> (String, bool) {
@@ -362,12 +369,18 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Files of the events, never of the model.
+    /// Files of the events, never of the model. Where the events it names changed nothing, those that
+    /// did are added.
     fn files(&self, cited: &BTreeSet<usize>) -> Vec<String> {
+        let changes = |at: usize| matches!(self.batch.events[at], Event::Did { changes: true, .. });
+        let mut events = cited.clone();
+        if !cited.iter().any(|&at| changes(at)) {
+            events.extend((0..self.batch.events.len()).filter(|&at| changes(at)));
+        }
         let mut files = BTreeSet::new();
-        for &at in cited {
+        for at in events {
             if let Event::Did { files: own, input, .. } = &self.batch.events[at] {
-                files.extend(own.iter().cloned());
+                files.extend(own.iter().filter(|file| is_file(file)).cloned());
                 let paths = Facts::of(input).facts.into_iter();
                 let paths = paths.filter(|fact| fact.kind == FactKind::Path && is_file(&fact.key));
                 files.extend(paths.map(|fact| fact.shown));

@@ -114,6 +114,25 @@ fn an_observation_has_its_files_and_actor_from_the_events() {
 }
 
 #[test]
+fn a_task_is_no_fact_and_a_folder_no_file() {
+    let mut batch = mended();
+    batch.events.push(Event::Did {
+        tool: "Grep".into(),
+        input: "pattern: x".into(),
+        output: "y".into(),
+        failed: None,
+        files: vec!["src".into()],
+        changes: false,
+        origin: Origin::Tool,
+    });
+    let more = json!({"facts": ["The berth importer drops rows."], "events": ["e7"]});
+    let decision = observed(&batch, "Rows without offset now land in `quarantine_rows`.", more);
+    let entry = &decision.entries[0];
+    assert_eq!(entry.text, "Rows without offset now land in `quarantine_rows`.");
+    assert_eq!(entry.source.files, ["src/import/rows.rs"]);
+}
+
+#[test]
 fn an_invented_fact_is_refused_and_a_listed_one_left_out() {
     let decision = observed(&mended(), "The importer dropped 77 rows of `berth_x9`.", json!({}));
     assert!(decision.entries.is_empty());

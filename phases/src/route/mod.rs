@@ -18,4 +18,4 @@ mod tokens;
 
 pub use blocks::blocks;
 pub use brief::{READABLE, brief};
-pub use rank::{Block, Candidate, Place, Query, Ranked, Ranker, Ranking, Verdict};
+pub use rank::{Baseline, Block, Candidate, Place, Query, Ranked, Ranker, Ranking, Verdict};

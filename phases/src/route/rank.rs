@@ -79,9 +79,14 @@ pub struct Ranking {
     pub files: Vec<Ranked>,
     /// Cosine of the nearest block of all; 0 without vectors.
     pub nearest: f32,
+    /// Every section with text of the user's, likeliest first, as (file, place).
+    pub sections: Vec<(usize, usize)>,
     /// The blocks nearest by vector and by words, and all of ours, as (file, block of the file).
     pub blocks: Vec<(usize, usize)>,
 }
+
+/// A ranking to compare with: its name, the place in its first file, the files.
+pub type Baseline = (&'static str, Option<usize>, Vec<usize>);
 
 /// Where a line goes.
 #[derive(Clone, Debug, PartialEq)]
@@ -242,20 +247,29 @@ impl<'a> Ranker<'a> {
             let ours = candidate.blocks.iter().enumerate().filter(|(_, block)| block.ours);
             ours.map(move |(number, _)| (file, number))
         }));
-        Ranking { files, nearest: signals.cosines.iter().copied().fold(0.0, f32::max), blocks }
+        let sections: Vec<(usize, usize)> = self.grouped.places().collect();
+        let sections = order(&signals.sections).into_iter().map(|n| sections[n]).collect();
+        Ranking {
+            files,
+            sections,
+            nearest: signals.cosines.iter().copied().fold(0.0, f32::max),
+            blocks,
+        }
     }
 
     /// Rankings of the files by single signals, to compare with: BM25 over whole files, nearest
     /// section by vector, and the fusion (reciprocal ranks, k = 60) of BM25 over files, BM25 over
-    /// blocks and nearest block by vector.
-    pub fn baselines(&self, query: &Query) -> [(&'static str, Vec<usize>); 3] {
+    /// blocks and nearest block by vector. With each the place in its first file: that of the block
+    /// with the most words in common, of the nearest section, of the block with the best fusion.
+    pub fn baselines(&self, query: &Query) -> [Baseline; 3] {
         let terms = bag(&query.text);
         let plain = self.plain_words.get_or_init(|| {
             Bm25::new(self.files.iter().map(|file| bag(&whole_text(file))), Shape::SHORT)
         });
         let words = plain.scores(&terms);
         let sections = self.section_signal(&query.vector);
-        let lexical = self.nearest(&self.block_words.scores(&terms));
+        let block_words = self.block_words.scores(&terms);
+        let lexical = self.nearest(&block_words);
         let cosines: Vec<f32> =
             self.all.iter().map(|entry| dot(&entry.block.vector, &query.vector)).collect();
         let dense = self.nearest(&cosines);
@@ -265,11 +279,27 @@ impl<'a> Ranker<'a> {
                 fused[file] += 1.0 / (61.0 + rank as f32);
             }
         }
+        let (by_words, by_sections, by_fusion) = (order(&words), order(&sections), order(&fused));
+        let both: Vec<f32> =
+            block_words.iter().zip(&cosines).map(|(words, cosine)| words + cosine).collect();
+        let nearest = self.nearest_section(by_sections[0], &query.vector);
         [
-            ("BM25 over files", order(&words)),
-            ("nearest section", order(&sections)),
-            ("fusion of three", order(&fused)),
+            ("BM25 over files", self.place_of(by_words[0], &block_words), by_words),
+            ("nearest section", nearest, by_sections),
+            ("fusion of three", self.place_of(by_fusion[0], &both), by_fusion),
         ]
+    }
+
+    /// The place of a file's block with the highest value.
+    fn place_of(&self, file: usize, values: &[f32]) -> Option<usize> {
+        let own = self.all.iter().zip(values).filter(|(entry, _)| entry.file == file);
+        own.max_by(|one, other| one.1.total_cmp(other.1)).map(|(entry, _)| entry.block.place)
+    }
+
+    fn nearest_section(&self, file: usize, vector: &[f32]) -> Option<usize> {
+        let own = self.grouped.places().zip(&self.sections).filter(|((own, _), _)| *own == file);
+        let near = own.map(|((_, place), (_, centre))| (dot(centre, vector), place));
+        near.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, place)| place)
     }
 
     fn signals(&self, query: &Query) -> Signals {

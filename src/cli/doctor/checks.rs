@@ -103,7 +103,9 @@ fn quality(doctor: &DoctorSettings, line: &Quality) -> Vec<String> {
             line.model, line.unreadable_run
         ));
     }
-    if line.model != "extractive" && line.length.is_some_and(|length| length < doctor.min_length) {
+    // An observation is a few sentences about a log: only a merge must keep what its sources say.
+    let is_merge = line.purpose != "observe" && line.model != "extractive";
+    if is_merge && line.length.is_some_and(|length| length < doctor.min_length) {
         let length = line.length.unwrap_or(0.0) * 100.0;
         findings.push(format!(
             "{}: merges have {length:.0} % of the length of their sources: facts are likely lost",

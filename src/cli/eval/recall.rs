@@ -20,6 +20,9 @@ use std::collections::BTreeMap;
 
 /// Options of `eval recall`.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lifecycle eval recall
+  lifecycle eval recall --k 10 --json")]
 pub struct RecallArgs {
     /// How many texts are looked at
     #[arg(long, default_value_t = 5)]

@@ -47,7 +47,8 @@ struct Row {
     id: String,
     /// 1-based rank of the right file; 0: not among the files.
     rank: usize,
-    section_right: bool,
+    /// 0-based rank of the right heading in the right file; `None` where either is missed.
+    section_rank: Option<usize>,
     score: f32,
     ranking: Vec<String>,
     section: Option<String>,
@@ -69,9 +70,13 @@ pub fn run(session: &Session, args: &RoutesArgs) -> Result<ExitCode> {
         let (candidates, ranked) = offline::rank(&*embedder, files, &texts)?;
         for (item, ranked) in own.iter().zip(&ranked) {
             systems.entry("lifecycle").or_default().push(row(item, &candidates, ranked));
-            for (name, order) in &ranked.baselines {
+            for (name, place, order) in &ranked.baselines {
                 let paths = order.iter().map(|file| candidates[*file].relative.clone()).collect();
-                systems.entry(name).or_default().push(bare_row(item, paths));
+                let mut row = bare_row(item, paths);
+                let places = place.iter().map(|place| (order[0], *place));
+                row.section_rank =
+                    section_rank(item, &candidates, places).filter(|_| row.rank == 1);
+                systems.entry(name).or_default().push(row);
             }
         }
     }
@@ -93,15 +98,28 @@ fn row(item: &Item, candidates: &[Candidate], ranked: &Ranked) -> Row {
         best.and_then(|best| candidates[best.file].places.get(best.place)?.path.last().cloned());
     let mut row = bare_row(item, paths);
     row.score = best.map_or(0.0, |best| best.score);
-    row.section_right =
-        row.rank == 1 && plain(section.as_deref().unwrap_or_default()) == plain(&item.gold_section);
+    let first = best.map(|best| best.file);
+    let own = ranked.ranking.sections.iter().copied().filter(|(file, _)| Some(*file) == first);
+    row.section_rank = section_rank(item, candidates, own).filter(|_| row.rank == 1);
     row.section = section;
     row
 }
 
 fn bare_row(item: &Item, ranking: Vec<String>) -> Row {
     let rank = ranking.iter().position(|path| *path == item.gold_path).map_or(0, |at| at + 1);
-    Row { id: item.id.clone(), rank, section_right: false, score: 0.0, ranking, section: None }
+    Row { id: item.id.clone(), rank, section_rank: None, score: 0.0, ranking, section: None }
+}
+
+/// The place of the right heading among `places`.
+fn section_rank(
+    item: &Item,
+    candidates: &[Candidate],
+    mut places: impl Iterator<Item = (usize, usize)>,
+) -> Option<usize> {
+    places.position(|(file, place)| {
+        let heading = candidates[file].places.get(place).and_then(|place| place.path.last());
+        plain(heading.map_or("", String::as_str)) == plain(&item.gold_section)
+    })
 }
 
 /// A heading as it is compared: its words alone.
@@ -122,10 +140,13 @@ fn figures(systems: &BTreeMap<&str, Vec<Row>>, floor: f32) -> Vec<(String, Value
         figures.push((format!("{name}: top-1"), share(&|row| row.rank == 1)));
         figures.push((format!("{name}: top-3"), share(&|row| (1..=3).contains(&row.rank))));
         figures.push((format!("{name}: MRR"), json!(mrr / rows.len().max(1) as f64)));
+        let section = share(&|row| row.section_rank == Some(0));
+        figures.push((format!("{name}: section"), section));
     }
     let Some(rows) = systems.get("lifecycle") else { return figures };
-    let right = rows.iter().filter(|row| row.section_right).count();
-    figures.push(("lifecycle: section".into(), json!(right as f64 / rows.len().max(1) as f64)));
+    let right = rows.iter().filter(|row| row.section_rank.is_some_and(|rank| rank < 3)).count();
+    let share = right as f64 / rows.len().max(1) as f64;
+    figures.push(("lifecycle: section among three".into(), json!(share)));
     let written: Vec<&Row> = rows.iter().filter(|row| row.score >= floor).collect();
     figures.push(("floor".into(), json!(f64::from(floor))));
     figures.push((

@@ -5,7 +5,7 @@
 //! replies are worth; *replay --kept* asks nobody and reads the kept replies again with the parser
 //! and gates of this version.
 
-use crate::cli::{Session, escape_terminal, print_json, print_text, quality};
+use crate::cli::{Session, escape_terminal, print_json, print_raw, print_text, quality};
 use crate::error::{Error, ExitCode, Result};
 use crate::model::{Chain, MERGE_RULES, Purpose};
 use crate::store::{self, KeptReply, QualityRow, Store};
@@ -62,7 +62,7 @@ pub fn export(session: &Session) -> Result<ExitCode> {
             .hint("set consolidate.keep_prompts = true, then run a tick"));
     }
     for line in lines {
-        print_text(&format!("{}\n", serde_json::to_string(&line)?));
+        print_raw(&format!("{}\n", serde_json::to_string(&line)?));
     }
     Ok(ExitCode::Success)
 }

@@ -202,7 +202,7 @@ fn link(
     };
     seen.look_at(ctx.store.reader(), &settings.descriptor, all())?;
     let mut templates = seen.templates.clone();
-    let learned = learn(&newcomers_of(&seen.compared, newcomers, &found), &mut templates, settings);
+    let learned = learn(&newcomers_of(&seen.compared, newcomers, &found), &mut templates);
     let mut steps = Vec::new();
     if !learned.is_empty() {
         seen.templates = templates;

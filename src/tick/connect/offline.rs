@@ -106,7 +106,7 @@ pub fn links(
     }
     let learned = near.iter().fold(0, |learned, (places, near)| {
         let newcomers = newcomers(places, near, &compared);
-        learned + learn(&newcomers, templates, settings).len()
+        learned + learn(&newcomers, templates).len()
     });
     if learned > 0 {
         compared = take_apart(templates);

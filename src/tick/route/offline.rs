@@ -5,15 +5,15 @@ use crate::embed::{CHUNK, Embedder, Role};
 use crate::error::Result;
 use crate::targets::Format;
 use lifecycle_phases::route::scope::named_files;
-use lifecycle_phases::route::{Block, Candidate, Place, Query, Ranker, Ranking, blocks};
+use lifecycle_phases::route::{Baseline, Block, Candidate, Place, Query, Ranker, Ranking, blocks};
 use std::collections::HashMap;
 
 /// The ranking of one text, and those of the baselines as lists of paths.
 pub struct Ranked {
     /// Ours.
     pub ranking: Ranking,
-    /// Name and order of the files.
-    pub baselines: Vec<(&'static str, Vec<usize>)>,
+    /// Those to compare with.
+    pub baselines: Vec<Baseline>,
 }
 
 /// Ranks each text among `files` (path, content) of one repository; also returns the candidates.

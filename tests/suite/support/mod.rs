@@ -125,6 +125,16 @@ impl From<Output> for Outcome {
 }
 
 impl Outcome {
+    /// What was printed with single spaces, however it was wrapped.
+    pub fn said(&self) -> String {
+        self.out.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// What went to standard error with single spaces, however it was wrapped.
+    pub fn complained(&self) -> String {
+        self.err.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     /// What was printed on one line, whatever was broken where.
     pub fn flat(&self) -> String {
         format!("{} {}", self.out, self.err).split_whitespace().collect::<Vec<_>>().join(" ")

@@ -76,13 +76,6 @@ impl Home {
     }
 }
 
-impl Outcome {
-    /// Standard output on one line, as notes are wrapped.
-    pub fn said(&self) -> String {
-        self.out.split_whitespace().collect::<Vec<_>>().join(" ")
-    }
-}
-
 fn files_below(folder: &Path, root: &Path, found: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
