@@ -27,16 +27,17 @@ def free_port():
 
 with tempfile.TemporaryDirectory() as home:
     port = free_port()
-    environment = {"HOME": home, "PATH": "/usr/bin:/bin", "LIFECYCLE_HOME": home, "LIFECYCLE_MODELS": os.path.abspath(A.models),
+    environment = {"HOME": home, "PATH": "/usr/bin:/bin", "LIFECYCLE_HOME": os.path.join(home, "store"), "LIFECYCLE_MODELS": os.path.abspath(A.models),
                    "LIFECYCLE_EMBED__SERVE_ADDRESS": f"127.0.0.1:{port}"}
 
     def call(*words, **more):
         return subprocess.run([A.program, *words], env=dict(environment, **more), stdout=subprocess.PIPE, check=True, text=True).stdout
 
-    notes = os.path.join(home, "notes.jsonl")
+    project, notes = os.path.join(home, "project"), os.path.join(home, "notes.jsonl")
+    os.mkdir(project)
     with open(notes, "w", encoding="utf-8") as file:
         file.writelines(json.dumps({"text": text}) + "\n" for text in dict.fromkeys(rows[:2000]))
-    call("add", "--file", notes, "--project", home)
+    call("add", "--file", notes, "--project", project)
     call("run", "--phase", "buffer", "--phase", "connect")
     server = subprocess.Popen([A.program, "serve"], env=environment, stdout=subprocess.PIPE, text=True)
     server.stdout.readline()

@@ -97,6 +97,10 @@ impl<E: std::ops::Deref<Target: Embedder> + Send + Sync> Embedder for Guarded<E>
         self.inner.embed(&clean, role)
     }
 
+    fn count_tokens(&self, texts: &[String], role: Role) -> Vec<usize> {
+        self.inner.count_tokens(texts, role)
+    }
+
     fn expect_dimensions(&self, dimensions: usize) {
         self.inner.expect_dimensions(dimensions);
     }

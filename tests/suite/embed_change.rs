@@ -68,7 +68,7 @@ impl Place {
                         "INSERT INTO entry (id, text, content_hash, kind, project, state,
                              state_at, created, channel, actor)
                          VALUES (?1, ?2, ?1, 'insight', ?3, 'buffered', 0, 0, 'cli', 'user')",
-                        (format!("{n:016x}"), format!("note {n}"), format!("/p{}", n % 2)),
+                        (format!("{n:016x}"), made_up_words(n), format!("/p{}", n % 2)),
                     )?;
                     let seq = tx.last_insert_rowid();
                     store::put_vector(tx, seq, descriptor, "hash", &made_up(n, dimensions))?;
@@ -77,6 +77,18 @@ impl Place {
             })
             .unwrap();
     }
+}
+
+/// Six words that no other text has, so that nothing takes them for copies of a form.
+fn made_up_words(n: usize) -> String {
+    let hash = blake3::hash(&n.to_le_bytes());
+    let syllable = |byte: &u8| {
+        let (consonants, vowels) = (b"bdfgklmnprstvwz", b"aeiou");
+        let at = usize::from(*byte);
+        [consonants[at % 15] as char, vowels[at / 15 % 5] as char].iter().collect::<String>()
+    };
+    let words = hash.as_bytes()[..24].chunks(4);
+    words.map(|word| word.iter().map(syllable).collect()).collect::<Vec<String>>().join(" ")
 }
 
 /// A unit vector that shares one direction with all others, and another with its neighbours.
