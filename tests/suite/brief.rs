@@ -4,7 +4,6 @@ use crate::capture::{entries, says_in, tick};
 use crate::support::Home;
 use serde_json::{Value, json};
 use std::fs;
-use std::time::{Duration, Instant};
 
 fn project(home: &Home) -> String {
     home.project().display().to_string()
@@ -156,33 +155,31 @@ fn a_briefing_is_not_learned_again() {
 }
 
 #[test]
-fn whatever_is_wrong_the_hook_is_silent_and_quick() {
+fn whatever_is_wrong_the_hook_is_silent() {
     let home = Home::new();
     add(&home, "The store is there");
-    let quick = |what: &str, expected_silent: bool| {
-        let started = Instant::now();
+    let told = |what: &str, expected_silent: bool| {
         let out = event(&home, "SessionStart", "s", "");
-        assert!(started.elapsed() < Duration::from_secs(2), "{what}: {:?}", started.elapsed());
         assert!(!expected_silent || out.is_empty(), "{what}: {out}");
     };
-    quick("as it should be", false);
+    told("as it should be", false);
     let database = rusqlite::Connection::open(home.database()).unwrap();
     let version: i64 = database.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     database.pragma_update(None, "user_version", version + 1).unwrap();
-    quick("a store of a newer version", true);
+    told("a store of a newer version", true);
     database.pragma_update(None, "user_version", version).unwrap();
     fs::create_dir_all(home.path().join("home/.config/lifecycle")).unwrap();
     let settings = home.path().join("home/.config/lifecycle/config.toml");
     fs::write(&settings, "[brief]\nlimit_ms = 0\n").unwrap();
-    quick("no time", true);
+    told("no time", true);
     fs::write(&settings, "this is no toml [").unwrap();
-    quick("broken settings", true);
+    told("broken settings", true);
     fs::write(&settings, "[brief]\nsession_start = false\n").unwrap();
-    quick("switched off", true);
+    told("switched off", true);
     fs::remove_file(&settings).unwrap();
     fs::write(home.project().join(".lifecycle-ignore"), "").unwrap();
-    quick("a project that is not captured", true);
+    told("a project that is not captured", true);
     drop(database);
     fs::write(home.database(), b"no database").unwrap();
-    quick("a broken store", true);
+    told("a broken store", true);
 }
