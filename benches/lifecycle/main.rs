@@ -237,7 +237,7 @@ impl World {
                 _ if stored.entry.reprieves > 0 => "reprieved",
                 _ => "kept",
             };
-            let group = merged.get(&stored.seq).or(has_link.map(|group| group)).cloned();
+            let group = merged.get(&stored.seq).or(has_link).cloned();
             fates.insert(stored.entry.id.clone(), (state, group));
         }
         let mut seen = std::collections::HashSet::new();

@@ -207,6 +207,7 @@ enum Command {
   lifecycle eval clusters notes.jsonl --json
   lifecycle eval routes --corpus corpus.jsonl items.jsonl
   lifecycle eval retrieval golden.jsonl --cases
+  lifecycle eval recall --k 10
   lifecycle eval add golden.jsonl \"which port has the API\" 3f2a9c01")]
     Eval(eval::EvalArgs),
     /// Make one tiny model call and say what is wrong with models and server

@@ -35,7 +35,7 @@ enum What {
     Show,
     /// Print the kept prompts with their replies, one JSON object a line
     #[command(after_help = "Examples:
-  lifecycle prompt export > prompts.jsonl   once consolidate.keep_prompts is true")]
+  lifecycle prompt export > prompts.jsonl  with consolidate.keep_prompts = true")]
     Export,
     /// Judge kept prompts or replies anew and print what they are worth
     Replay(replay::ReplayArgs),

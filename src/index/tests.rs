@@ -129,8 +129,8 @@ fn rows_in_the_file_and_in_memory_are_one_index() {
     for start in (0..600).step_by(50) {
         mirror.append(&exact(&all, start..start + 50), 1, &mut index).expect("written");
     }
-    for key in 600..650 {
-        index.add(key as i64, &all[key]).expect("a vector");
+    for (key, vector) in (600..).zip(&all[600..650]) {
+        index.add(key, vector).expect("a vector");
     }
     mirror.append(&exact(&all, 650..700), 2, &mut index).expect("written");
     assert_eq!(contents(&index), contents(&exact(&all, 0..700)));

@@ -68,7 +68,7 @@ pub use meta::{count_up, meta, set_meta};
 pub use quality::{
     Generator, Latency, Quality, flat_prompts, generators, latency, quality, queue_wait,
 };
-pub use receipts::{holds, put_receipt};
+pub use receipts::{holds, is_taken, put_receipt};
 pub use reindex::{chunks_after, embedded_after, refresh_words};
 pub use relations::{Relations, relations};
 pub use terms::{Term, is_unspaced, query_terms, terms_of};

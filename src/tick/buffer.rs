@@ -25,7 +25,8 @@ use std::path::PathBuf;
 
 /// Runs the phase.
 pub fn run(ctx: &mut Context<'_>) -> Result<()> {
-    let inbox = inbox::read(ctx.paths)?;
+    let mut inbox = inbox::read(ctx.paths)?;
+    drop_taken(ctx, &mut inbox)?;
     set_aside(ctx, &inbox)?;
     take_notes(ctx, &inbox.waiting)?;
     take_recalls(ctx, &inbox.waiting)?;
@@ -129,8 +130,34 @@ fn take_notes(ctx: &mut Context<'_>, waiting: &[Waiting]) -> Result<()> {
     }
     let before = ctx.performed.len();
     let outcome = decide(ctx.store.reader(), &arrivals, &ctx.settings.capture.own_wordings)?;
-    perform(ctx, outcome, Vec::new())?;
-    forget(ctx, &notes.iter().map(|(file, _)| (*file).clone()).collect::<Vec<_>>(), before)
+    let files: Vec<PathBuf> = notes.iter().map(|(file, _)| (*file).clone()).collect();
+    let taken = taken(ctx, &files);
+    perform(ctx, outcome, taken)?;
+    forget(ctx, &files, before)
+}
+
+/// The receipts of records, for the transaction that stores what they tell: a run that is killed
+/// before it has removed the files does not take them in twice. A plan carries them in [`forget`].
+fn taken(ctx: &Context<'_>, files: &[PathBuf]) -> Vec<Receipt> {
+    if ctx.mode == Mode::DryRun {
+        return Vec::new();
+    }
+    let name = |file: &PathBuf| file.to_string_lossy().into_owned();
+    files.iter().map(|file| Receipt::Inbox { file: name(file) }).collect()
+}
+
+/// Leaves out records whose content is stored, and removes their files.
+fn drop_taken(ctx: &Context<'_>, inbox: &mut Inbox) -> Result<()> {
+    let mut waiting = Vec::new();
+    for one in std::mem::take(&mut inbox.waiting) {
+        if !store::is_taken(ctx.store.reader(), &one.file.to_string_lossy())? {
+            waiting.push(one);
+        } else if ctx.mode == Mode::Live {
+            inbox::remove(&one.file)?;
+        }
+    }
+    inbox.waiting = waiting;
+    Ok(())
 }
 
 /// Counts what briefings showed.
@@ -150,7 +177,8 @@ fn take_recalls(ctx: &mut Context<'_>, waiting: &[Waiting]) -> Result<()> {
     let limits = recall::Limits { least_score: brief.least_score, promote: brief.promote_recalls };
     let known = conversations::known(ctx.store.reader(), &recall::ask(&recalled))?;
     let before = ctx.performed.len();
-    perform(ctx, recall::decide(&recalled, &known, limits), Vec::new())?;
+    let taken = taken(ctx, &files);
+    perform(ctx, recall::decide(&recalled, &known, limits), taken)?;
     forget(ctx, &files, before)
 }
 

@@ -117,7 +117,7 @@ fn an_unknown_setting() {
     std::fs::write(&file, "[agee]\nnewer_entries = 3\n").unwrap();
     refused(home.run(&["status"]), 3, "agee", "age");
     std::fs::write(&file, "[age]\nnewer_entries = \"many\"\n").unwrap();
-    refused(home.run(&["status"]), 3, "settings", "config show --origin");
+    refused(home.run(&["status"]), 3, "age.newer_entries", "config show --origin");
 }
 
 #[test]

@@ -315,7 +315,7 @@ fn every_example_in_a_help_parses() {
         if !line.contains("lifecycle ") || line.starts_with("claude ") {
             continue;
         }
-        let line = line.split("   ").next().unwrap().split(" < ").next().unwrap();
+        let line = line.split("  ").next().unwrap().split(" < ").next().unwrap();
         let line = line
             .split_once(" | ")
             .map_or(line, |(left, right)| if left.starts_with("lifecycle") { left } else { right });

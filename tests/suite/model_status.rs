@@ -64,7 +64,7 @@ fn b4_g8_a_failure_is_in_status_with_its_beginning_and_what_waits() {
     case.home.run(&["run"]).code(6);
     let text = case.home.run(&["status"]).success().said();
     assert!(
-        text.contains("failing since 2026-06-10") && text.contains("1 clusters wait"),
+        text.contains("failing since Wed 2026-06-10") && text.contains("1 clusters wait"),
         "{text}"
     );
     let value = case.home.json(&["status"]);

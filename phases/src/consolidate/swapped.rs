@@ -230,8 +230,11 @@ fn named(text: &str) -> Vec<Named> {
             facts.facts.iter().filter(is_name).map(|fact| fact.key.clone()).collect();
         let own: BTreeSet<String> = names.iter().map(|name| stem(name)).collect();
         let words = facts.words.difference(&own).cloned().collect();
-        let leads =
-            matches!(facts.order.first(), Some(Part::Fact(at)) if is_name(&&facts.facts[*at]));
+        let leads = match facts.order.first() {
+            Some(Part::Fact(at)) => is_name(&&facts.facts[*at]),
+            Some(Part::Word(word)) => own.contains(word),
+            None => false,
+        };
         Named { names, leads, words, text: clause.text.trim().to_string() }
     });
     clauses.filter(|clause| clause.leads && clause.words.len() >= 2).collect()
