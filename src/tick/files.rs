@@ -7,10 +7,10 @@
 //! whose content is not the one the steps were planned on is refused.
 
 use super::{Context, Door, Level, Mode};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::store::{self, StepRecord, routes};
 use crate::targets::{self, Change, Format, LineOp, door};
-use lifecycle_phases::{Phase, PlannedStep, Requirement, Route, RouteOp, State, Step};
+use lifecycle_phases::{Phase, PlannedStep, Requirement, RouteOp, Step};
 use std::path::{Path, PathBuf};
 
 /// The content of a file as this run sees it, an earlier step's effect included.
@@ -32,10 +32,10 @@ pub fn format_of(ctx: &Context<'_>, path: &Path) -> Format {
 }
 
 /// The steps of one write: of one file, and planned on the same content of it.
-struct Group {
-    path: PathBuf,
-    planned_on: Option<Requirement>,
-    steps: Vec<PlannedStep>,
+pub(super) struct Group {
+    pub path: PathBuf,
+    pub planned_on: Option<Requirement>,
+    pub steps: Vec<PlannedStep>,
 }
 
 /// Performs route steps, one write a file. What is refused is noted; the other files go on.
@@ -219,7 +219,7 @@ fn write(
     }
 }
 
-fn begin(
+pub(super) fn begin(
     ctx: &mut Context<'_>,
     tick: i64,
     group: &Group,
@@ -244,7 +244,7 @@ fn begin(
 }
 
 /// Writes or removes, provided the file still has `before`.
-fn put(path: &Path, before: Option<&[u8]>, after: Option<&[u8]>) -> std::io::Result<()> {
+pub(super) fn put(path: &Path, before: Option<&[u8]>, after: Option<&[u8]>) -> std::io::Result<()> {
     let expected = before.map(door::hash);
     match (after, expected) {
         (Some(after), expected) => door::write(path, expected.as_deref(), after),
@@ -281,7 +281,7 @@ fn refuse(ctx: &mut Context<'_>, steps: &[PlannedStep], path: &Path, why: &str) 
     Ok(())
 }
 
-fn note_refusal(ctx: &mut Context<'_>, path: &Path, why: &str) {
+pub(super) fn note_refusal(ctx: &mut Context<'_>, path: &Path, why: &str) {
     ctx.note(Level::Failed, Phase::Route, format!("{} was left alone: {why}", path.display()));
 }
 
@@ -336,162 +336,9 @@ fn settle_open(
     })
 }
 
-fn path_of(planned: &PlannedStep) -> Option<&String> {
+pub(super) fn path_of(planned: &PlannedStep) -> Option<&String> {
     match &planned.step {
         Step::Route { route, .. } => Some(&route.path),
         _ => None,
     }
-}
-
-/// Takes back what tick `target` did to files: exact bytes where the file is as the tick left it,
-/// else our own lines where they are intact; what was edited since is shown and stays.
-pub fn undo(ctx: &mut Context<'_>, target: i64) -> Result<()> {
-    let done: Vec<StepRecord> = store::steps_of(ctx.store.reader(), target)?
-        .into_iter()
-        .filter(|record| record.status == "done" && path_of(&record.planned).is_some())
-        .collect();
-    let writes = routes::writes_of(ctx.store.reader(), target)?;
-    for write in &writes {
-        let steps: Vec<&StepRecord> = done
-            .iter()
-            .filter(|record| path_of(&record.planned) == Some(&write.path))
-            .filter(|record| line_op(&record.planned.step).is_some())
-            .collect();
-        undo_write(ctx, write, &steps)?;
-    }
-    let rest: Vec<&StepRecord> = done
-        .iter()
-        .filter(|record| {
-            let written = writes.iter().any(|write| path_of(&record.planned) == Some(&write.path));
-            !written || line_op(&record.planned.step).is_none()
-        })
-        .collect();
-    take_back_rows(ctx, target, &rest)
-}
-
-fn undo_write(
-    ctx: &mut Context<'_>,
-    write: &routes::FileWrite,
-    steps: &[&StepRecord],
-) -> Result<()> {
-    let path = PathBuf::from(&write.path);
-    let now = match door::read(&path) {
-        Ok(now) => now,
-        Err(error) => {
-            note_refusal(ctx, &path, &error.to_string());
-            return Ok(());
-        }
-    };
-    let (restored, undone) = if now == write.after || now == write.before {
-        // With the old content an undo that was killed had come so far.
-        (write.before.clone(), steps.to_vec())
-    } else {
-        without_our_lines(ctx, &path, now.as_deref(), steps)
-    };
-    if undone.is_empty() && restored == now {
-        return Ok(());
-    }
-    let inverse: Vec<PlannedStep> =
-        undone.iter().filter_map(|record| inverse(&record.planned)).collect();
-    let how = match (&restored, now == write.after) {
-        (None, _) => "is gone again: it was made by that tick",
-        (_, true) => "is byte for byte as before that tick",
-        (_, false) => "was changed since: our lines of that tick are taken back, the rest stays",
-    };
-    record_restore(ctx, &path, now, restored, inverse)?;
-    ctx.note(Level::Info, Phase::Route, format!("{} {how}", path.display()));
-    ctx.store.write(|tx| routes::set_write(tx, write.id, "undone"))?;
-    take_back_rows(ctx, write.tick, &undone)
-}
-
-/// The content with the intact lines of `steps` taken back, and which steps those are.
-fn without_our_lines<'a>(
-    ctx: &mut Context<'_>,
-    path: &Path,
-    now: Option<&[u8]>,
-    steps: &[&'a StepRecord],
-) -> (Option<Vec<u8>>, Vec<&'a StepRecord>) {
-    let Some(now) = now else {
-        note_refusal(ctx, path, "somebody removed it since");
-        return (None, Vec::new());
-    };
-    let format = format_of(ctx, path);
-    let (mut bytes, mut undone) = (now.to_vec(), Vec::new());
-    for record in steps.iter().rev() {
-        let Some(op) = inverse(&record.planned).as_ref().and_then(|step| line_op(&step.step))
-        else {
-            continue;
-        };
-        let next = targets::render(format, &bytes, std::slice::from_ref(&op));
-        match next {
-            Ok(next) if next != bytes => {
-                bytes = next;
-                undone.push(*record);
-            }
-            outcome => {
-                let why = outcome.err().map_or_else(
-                    || format!("the line `{}` was edited since", op.line),
-                    |error| error.to_string(),
-                );
-                note_refusal(ctx, path, &why);
-            }
-        }
-    }
-    (Some(bytes), undone)
-}
-
-fn inverse(planned: &PlannedStep) -> Option<PlannedStep> {
-    let Step::Route { route, from } = &planned.step else { return None };
-    let (op, line) = match &route.op {
-        RouteOp::Add => (RouteOp::Withdraw, route.line.clone()),
-        RouteOp::Withdraw | RouteOp::Displace => (RouteOp::Add, route.line.clone()),
-        RouteOp::Replace { old_line } => {
-            (RouteOp::Replace { old_line: route.line.clone() }, old_line.clone())
-        }
-        RouteOp::AlreadyKnown { .. } => return None,
-    };
-    let from = if *from == State::Proven { State::Routed } else { *from };
-    let step = Step::Route { route: Route { op, line, ..route.clone() }, from };
-    let mut step = PlannedStep::new(planned.phase, step, format!("undo of step {}", planned.n));
-    step.requirements.clear();
-    Some(step)
-}
-
-/// Writes the restored content as a recorded write of the undoing tick.
-fn record_restore(
-    ctx: &mut Context<'_>,
-    path: &Path,
-    before: Option<Vec<u8>>,
-    after: Option<Vec<u8>>,
-    mut steps: Vec<PlannedStep>,
-) -> Result<()> {
-    ctx.number(&mut steps);
-    let tick = ctx.tick_id()?;
-    let group = Group { path: path.to_path_buf(), planned_on: None, steps };
-    let id = begin(ctx, tick, &group, before.as_deref(), after.as_deref())?;
-    if before != after {
-        put(path, before.as_deref(), after.as_deref()).map_err(|error| Error::io(path, &error))?;
-    }
-    ctx.store.write(|tx| {
-        for step in &group.steps {
-            store::set_step_status(tx, tick, step.n, "done", "")?;
-        }
-        routes::set_write(tx, id, "done")
-    })?;
-    ctx.performed.extend(group.steps);
-    Ok(())
-}
-
-fn take_back_rows(ctx: &mut Context<'_>, tick: i64, undone: &[&StepRecord]) -> Result<()> {
-    let (now, by) = (ctx.now(), ctx.tick_id()?);
-    ctx.store.write(|tx| {
-        for record in undone.iter().rev() {
-            if let Step::Route { route, from } = &record.planned.step {
-                routes::unsettle(tx, route, *from, now)?;
-            }
-            let detail = format!("by tick {by}");
-            store::set_step_status(tx, tick, record.planned.n, "undone", &detail)?;
-        }
-        Ok(())
-    })
 }

@@ -18,6 +18,7 @@ mod lock;
 pub mod notes;
 mod observe;
 mod reindex;
+mod restore;
 pub mod route;
 mod run;
 pub mod serving;

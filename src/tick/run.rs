@@ -207,5 +207,5 @@ pub(super) fn perform_routes(ctx: &mut Context<'_>, steps: Vec<PlannedStep>) -> 
 
 /// Takes back what tick `tick` wrote to files.
 pub(super) fn undo_files(ctx: &mut Context<'_>, tick: i64) -> Result<()> {
-    super::files::undo(ctx, tick)
+    super::restore::undo(ctx, tick)
 }

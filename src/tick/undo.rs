@@ -6,7 +6,7 @@ use super::run::{finish, resume};
 use super::{Context, Level, Mode, Run, TickLock};
 use crate::clock::Clock;
 use crate::config::Settings;
-use crate::error::{Error, Result};
+use crate::error::{Error, ExitCode, Result};
 use crate::paths::Paths;
 use crate::report::Report;
 use crate::store::{self, StepRecord, Store, TickRecord, TickStatus};
@@ -56,20 +56,46 @@ pub(super) fn complete(ctx: &mut Context<'_>, dead: &TickRecord) -> Result<()> {
     ctx.reopen(dead.id, last.unwrap_or(0));
     ctx.undoes = Some(target);
     let target = store::tick(ctx.store.reader(), target)?;
-    take_back(ctx, &target)?;
-    let text = format!(
-        "tick {} had been killed while it undid tick {}; it was carried through",
-        dead.id, target.id
-    );
-    ctx.note(Level::Info, lifecycle_phases::Phase::Buffer, text);
+    let (level, how) = match take_back(ctx, &target) {
+        Ok(()) => (Level::Info, "it was carried through".to_string()),
+        // What can never be carried through must not hold up every later run.
+        Err(error) if error.code == ExitCode::Refused => {
+            (Level::Failed, format!("the rest stays as it is: {error}"))
+        }
+        Err(error) => return Err(error),
+    };
+    let text = format!("tick {} was cut off while it undid tick {}; {how}", dead.id, target.id);
+    ctx.note(level, lifecycle_phases::Phase::Buffer, text);
     finish(ctx)?;
     ctx.leave();
     ctx.carried.push(target.id);
     Ok(())
 }
 
+/// A tick decides first and writes afterwards, an undo the other way round: each is taken back from
+/// its end, so that a line always finds the entry it states.
 fn take_back(ctx: &mut Context<'_>, target: &TickRecord) -> Result<()> {
-    super::run::undo_files(ctx, target.id)?;
+    let is_redo = target.undoes.is_some();
+    if !is_redo {
+        super::run::undo_files(ctx, target.id)?;
+    }
+    let left = take_back_entries(ctx, target)?;
+    if is_redo {
+        super::run::undo_files(ctx, target.id)?;
+    }
+    if left > 0 {
+        let text = format!("{left} steps of tick {} could not be taken back", target.id);
+        ctx.note(Level::Failed, lifecycle_phases::Phase::Age, text);
+        return Ok(());
+    }
+    ctx.store.write(|tx| {
+        tx.execute("UPDATE tick SET status = 'undone' WHERE id = ?1", [target.id])?;
+        Ok(())
+    })
+}
+
+/// Takes back what a tick did to entries; how many steps could not be.
+fn take_back_entries(ctx: &mut Context<'_>, target: &TickRecord) -> Result<usize> {
     let mut records = store::steps_of(ctx.store.reader(), target.id)?;
     records.retain(|record| record.status == "done" && is_taken_back(record, target));
     records.reverse();
@@ -86,17 +112,7 @@ fn take_back(ctx: &mut Context<'_>, target: &TickRecord) -> Result<()> {
             store::set_step_status(tx, id, record.planned.n, "undone", &detail)
         })
     })?;
-    let left = wanted - (ctx.performed.len() - before);
-    if left == 0 {
-        ctx.store.write(|tx| {
-            tx.execute("UPDATE tick SET status = 'undone' WHERE id = ?1", [id])?;
-            Ok(())
-        })?;
-    } else {
-        let text = format!("{left} steps of tick {id} could not be taken back");
-        ctx.note(Level::Failed, lifecycle_phases::Phase::Age, text);
-    }
-    Ok(())
+    Ok(wanted - (ctx.performed.len() - before))
 }
 
 /// What a tick took in from conversations stays when its decisions are undone, since nothing would

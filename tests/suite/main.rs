@@ -43,6 +43,7 @@ mod observe;
 mod observe_live;
 mod odd_settings;
 mod redaction;
+mod redo;
 mod report_page;
 mod requirements;
 mod rerank;

@@ -1,0 +1,192 @@
+//! What a tick did to files, taken back: exact bytes where a file is as the tick left it, else our own
+//! lines where they are intact.
+//!
+//! An undo records its writes as a tick does, so it is itself taken back: by what it had undone.
+
+use super::files::{Group, begin, format_of, line_op, note_refusal, path_of, put};
+use super::{Context, Level};
+use crate::error::{Error, Result};
+use crate::store::{self, StepRecord, routes};
+use crate::targets::{self, door};
+use lifecycle_phases::{Phase, PlannedStep, Route, RouteOp, State, Step};
+use std::path::{Path, PathBuf};
+
+/// Takes back what tick `target` did to files: exact bytes where the file is as the tick left it,
+/// else our own lines where they are intact; what was edited since is shown and stays.
+pub fn undo(ctx: &mut Context<'_>, target: i64) -> Result<()> {
+    let done: Vec<StepRecord> = store::steps_of(ctx.store.reader(), target)?
+        .into_iter()
+        .filter(|record| record.status == "done" && path_of(&record.planned).is_some())
+        .collect();
+    let writes = routes::writes_of(ctx.store.reader(), target)?;
+    for write in &writes {
+        let steps: Vec<&StepRecord> = done
+            .iter()
+            .filter(|record| path_of(&record.planned) == Some(&write.path))
+            .filter(|record| line_op(&record.planned.step).is_some())
+            .collect();
+        undo_write(ctx, write, &steps)?;
+    }
+    let rest: Vec<&StepRecord> = done
+        .iter()
+        .filter(|record| {
+            let written = writes.iter().any(|write| path_of(&record.planned) == Some(&write.path));
+            !written || line_op(&record.planned.step).is_none()
+        })
+        .collect();
+    take_back_rows(ctx, target, &rest)
+}
+
+fn undo_write(
+    ctx: &mut Context<'_>,
+    write: &routes::FileWrite,
+    steps: &[&StepRecord],
+) -> Result<()> {
+    let path = PathBuf::from(&write.path);
+    let now = match door::read(&path) {
+        Ok(now) => now,
+        Err(error) => {
+            note_refusal(ctx, &path, &error.to_string());
+            return Ok(());
+        }
+    };
+    let (restored, undone) = if now == write.after || now == write.before {
+        // With the old content an undo that was killed had come so far.
+        (write.before.clone(), steps.to_vec())
+    } else {
+        without_our_lines(ctx, &path, now.as_deref(), steps)
+    };
+    if undone.is_empty() && restored == now {
+        return Ok(());
+    }
+    let inverse: Vec<PlannedStep> =
+        undone.iter().filter_map(|record| inverse(&record.planned)).collect();
+    let how = match (&restored, now == write.after) {
+        (None, _) => "is gone again: it was made by that tick",
+        (_, true) => "is byte for byte as before that tick",
+        (_, false) => "was changed since: our lines of that tick are taken back, the rest stays",
+    };
+    record_restore(ctx, &path, now, restored, inverse)?;
+    ctx.note(Level::Info, Phase::Route, format!("{} {how}", path.display()));
+    ctx.store.write(|tx| routes::set_write(tx, write.id, "undone"))?;
+    take_back_rows(ctx, write.tick, &undone)
+}
+
+/// The content with the intact lines of `steps` taken back, and which steps those are.
+fn without_our_lines<'a>(
+    ctx: &mut Context<'_>,
+    path: &Path,
+    now: Option<&[u8]>,
+    steps: &[&'a StepRecord],
+) -> (Option<Vec<u8>>, Vec<&'a StepRecord>) {
+    let Some(now) = now else {
+        note_refusal(ctx, path, "somebody removed it since");
+        return (None, Vec::new());
+    };
+    let format = format_of(ctx, path);
+    let (mut bytes, mut undone) = (now.to_vec(), Vec::new());
+    for record in steps.iter().rev() {
+        let Some(op) = inverse(&record.planned).as_ref().and_then(|step| line_op(&step.step))
+        else {
+            continue;
+        };
+        let next = targets::render(format, &bytes, std::slice::from_ref(&op));
+        match next {
+            Ok(next) if next != bytes => {
+                bytes = next;
+                undone.push(*record);
+            }
+            outcome => {
+                let why = outcome.err().map_or_else(
+                    || format!("the line `{}` was edited since", op.line),
+                    |error| error.to_string(),
+                );
+                note_refusal(ctx, path, &why);
+            }
+        }
+    }
+    (Some(bytes), undone)
+}
+
+/// The route that a step of an undo took back, among the steps of the undone tick.
+fn undone_route<'a>(first: &'a [StepRecord], planned: &PlannedStep) -> Option<&'a Route> {
+    let n: usize = planned.reason.strip_prefix(UNDO_OF)?.parse().ok()?;
+    first.iter().find(|record| record.planned.n == n).and_then(|record| {
+        match &record.planned.step {
+            Step::Route { route, .. } => Some(route),
+            _ => None,
+        }
+    })
+}
+
+/// Begins the reason of a step that takes another one back.
+const UNDO_OF: &str = "undo of step ";
+
+fn inverse(planned: &PlannedStep) -> Option<PlannedStep> {
+    let Step::Route { route, from } = &planned.step else { return None };
+    let (op, line) = match &route.op {
+        RouteOp::Add => (RouteOp::Withdraw, route.line.clone()),
+        RouteOp::Withdraw | RouteOp::Displace => (RouteOp::Add, route.line.clone()),
+        RouteOp::Replace { old_line } => {
+            (RouteOp::Replace { old_line: route.line.clone() }, old_line.clone())
+        }
+        RouteOp::AlreadyKnown { .. } => return None,
+    };
+    // An undone step left the entry proven; its own inverse finds it so.
+    let was_undone = matches!(route.op, RouteOp::Withdraw) && planned.reason.starts_with(UNDO_OF);
+    let from = match from {
+        State::Proven => State::Routed,
+        State::Routed if was_undone => State::Proven,
+        other => *other,
+    };
+    let step = Step::Route { route: Route { op, line, ..route.clone() }, from };
+    let mut step = PlannedStep::new(planned.phase, step, format!("{UNDO_OF}{}", planned.n));
+    step.requirements.clear();
+    Some(step)
+}
+
+/// Writes the restored content as a recorded write of the undoing tick.
+fn record_restore(
+    ctx: &mut Context<'_>,
+    path: &Path,
+    before: Option<Vec<u8>>,
+    after: Option<Vec<u8>>,
+    mut steps: Vec<PlannedStep>,
+) -> Result<()> {
+    ctx.number(&mut steps);
+    let tick = ctx.tick_id()?;
+    let group = Group { path: path.to_path_buf(), planned_on: None, steps };
+    let id = begin(ctx, tick, &group, before.as_deref(), after.as_deref())?;
+    if before != after {
+        put(path, before.as_deref(), after.as_deref()).map_err(|error| Error::io(path, &error))?;
+    }
+    ctx.store.write(|tx| {
+        for step in &group.steps {
+            store::set_step_status(tx, tick, step.n, "done", "")?;
+        }
+        routes::set_write(tx, id, "done")
+    })?;
+    ctx.performed.extend(group.steps);
+    Ok(())
+}
+
+fn take_back_rows(ctx: &mut Context<'_>, tick: i64, undone: &[&StepRecord]) -> Result<()> {
+    let (now, by) = (ctx.now(), ctx.tick_id()?);
+    let first = match store::tick(ctx.store.reader(), tick)?.undoes {
+        Some(original) => store::steps_of(ctx.store.reader(), original)?,
+        None => Vec::new(),
+    };
+    ctx.store.write(|tx| {
+        for record in undone.iter().rev() {
+            match (&record.planned.step, undone_route(&first, &record.planned)) {
+                // An undo is taken back by what it had undone.
+                (_, Some(route)) => routes::settle(tx, route, now, "undo undone")?,
+                (Step::Route { route, from }, None) => routes::unsettle(tx, route, *from, now)?,
+                _ => {}
+            }
+            let detail = format!("by tick {by}");
+            store::set_step_status(tx, tick, record.planned.n, "undone", &detail)?;
+        }
+        Ok(())
+    })
+}
