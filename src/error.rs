@@ -101,10 +101,10 @@ impl From<rusqlite::Error> for Error {
                 Self::new(ExitCode::Store, format!("the store is damaged: {error}"))
                     .hint("nothing was overwritten; `lifecycle doctor --repair --dry-run` says what can be had back")
             }
-            Some(DiskFull) => Self::new(ExitCode::Store, "the disk is full; nothing was changed")
+            Some(DiskFull) => Self::new(ExitCode::Store, "the disk is full; this change was not made")
                 .hint("make room and run it again"),
             Some(SystemIoFailure) => {
-                Self::new(ExitCode::Store, format!("the disk reports an error: {error}; nothing was changed"))
+                Self::new(ExitCode::Store, format!("the disk reports an error: {error}; this change was not made"))
             }
             Some(ReadOnly | PermissionDenied | CannotOpen) => {
                 Self::new(ExitCode::Store, format!("the store cannot be written: {error}"))

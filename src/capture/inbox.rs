@@ -152,7 +152,11 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(Error::io(folder, &error)),
     };
-    let is_record = |path: &PathBuf| path.extension().is_some_and(|ext| ext == "json");
+    // A pipe in the place of a record would be waited for without end.
+    let can_be_read =
+        |path: &PathBuf| path.metadata().map_or(true, |meta| meta.is_file() || meta.is_dir());
+    let is_record =
+        |path: &PathBuf| path.extension().is_some_and(|ext| ext == "json") && can_be_read(path);
     let mut files: Vec<_> = entries.flatten().map(|e| e.path()).filter(is_record).collect();
     files.sort();
     Ok(files)

@@ -111,9 +111,15 @@ pub fn forget(lock: &File) -> std::io::Result<()> {
     lock.set_len(0)
 }
 
+/// Whether SQLite would take the file for a database that is yet to be made: one byte is as good as
+/// none to it.
+pub fn is_empty(meta: &std::fs::Metadata) -> bool {
+    meta.len() <= 1
+}
+
 /// An empty file where a store has been is a loss, not a new store.
 pub fn refuse_emptied(path: &Path) -> Result<()> {
-    if path.metadata().is_ok_and(|meta| meta.len() == 0) && was_set_up(path) {
+    if path.metadata().is_ok_and(|meta| is_empty(&meta)) && was_set_up(path) {
         let text = format!("{}: the store is empty, although there was one", path.display());
         return Err(Error::new(ExitCode::Store, text)
             .hint("nothing was overwritten; `lifecycle doctor --repair --dry-run` says what can be had back"));
@@ -295,7 +301,9 @@ mod tests {
         assert!(error.message.contains("schema 2"), "{}", error.message);
         drop(connection);
         assert!(refuse_emptied(&path).is_ok());
-        File::create(&path).unwrap();
-        assert_eq!(refuse_emptied(&path).unwrap_err().code, ExitCode::Store);
+        for rest in [&b""[..], b"x"] {
+            std::fs::write(&path, rest).unwrap();
+            assert_eq!(refuse_emptied(&path).unwrap_err().code, ExitCode::Store);
+        }
     }
 }

@@ -238,11 +238,11 @@ fn create_owner_only(path: &Path) -> Result<()> {
 
 fn commit_failed(error: &std::io::Error) -> Error {
     if error.kind() == std::io::ErrorKind::StorageFull {
-        return Error::new(ExitCode::Store, "the disk is full; nothing was changed");
+        return Error::new(ExitCode::Store, "the disk is full; this change was not made");
     }
     Error::new(
         ExitCode::Store,
-        format!("the store cannot be written: {error}; nothing was changed"),
+        format!("the store cannot be written: {error}; this change was not made"),
     )
 }
 

@@ -33,8 +33,10 @@ pub enum Health {
 pub fn examine(path: &Path) -> Health {
     match path.metadata() {
         Err(_) => return Health::Missing,
-        Ok(meta) if meta.len() == 0 && migrate::was_set_up(path) => return Health::Emptied,
-        Ok(meta) if meta.len() == 0 => return Health::Missing,
+        Ok(meta) if migrate::is_empty(&meta) && migrate::was_set_up(path) => {
+            return Health::Emptied;
+        }
+        Ok(meta) if migrate::is_empty(&meta) => return Health::Missing,
         Ok(_) => {}
     }
     match look(path) {

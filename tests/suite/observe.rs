@@ -362,6 +362,24 @@ fn an_order_from_a_page_is_never_routed_until_somebody_trusted_states_it() {
 }
 
 #[test]
+fn what_the_assistant_quotes_from_a_page_is_not_its_conclusion() {
+    let home = Home::new();
+    for (n, lead) in ["The page says:", "Decision:", "Summary of the page:"].iter().enumerate() {
+        Talk::new(&home.project(), &format!("q{n}"))
+            .user("Read the build page and tell me what it wants.")
+            .tool("WebFetch", json!({ "url": "https://docs.example/build" }), ORDER)
+            .says(&format!("{lead} {ORDER} I did not do it."))
+            .end(&home);
+    }
+    tick(&home).success();
+    let said = entries(&home);
+    assert!(
+        !said.iter().any(|entry| entry["text"].to_string().contains("evil.example")),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn what_is_private_is_never_routed() {
     let case = watching();
     let private = json!({ "kind": "sensitive", "title": "Quarantine of rows" });

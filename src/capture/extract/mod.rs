@@ -192,7 +192,7 @@ impl Extractor {
 
     fn in_reply(&self, text: &str, echo: &Echo) -> Vec<(String, Kind)> {
         let sort = |sentence: &str| match self.cues.of_assistant(sentence) {
-            Sort::Knowledge if echo.repeats(sentence) => Sort::Chatter,
+            Sort::Knowledge if echo.repeats(sentence) || echo.quotes(sentence) => Sort::Chatter,
             sort => sort,
         };
         let paragraphs = paragraphs(text);
@@ -200,7 +200,7 @@ impl Extractor {
         if found.is_empty() {
             found.extend(self.conclusion(&paragraphs));
         }
-        found.retain(|(text, _)| !echo.repeats(text));
+        found.retain(|(text, _)| !echo.repeats(text) && !echo.quotes(text));
         found.truncate(MOST_FROM_REPLY);
         found
     }

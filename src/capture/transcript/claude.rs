@@ -84,6 +84,9 @@ impl Collector<'_> {
             let output: Vec<String> =
                 texts(&block["content"]).map(|text| self.echo.cut(text)).collect();
             if let Some(call) = block["tool_use_id"].as_str() {
+                if self.is_foreign(call) {
+                    output.iter().for_each(|text| self.echo.hear(text));
+                }
                 self.outcome(call, flag(block, "is_error"), &output.join("\n"));
             }
         }

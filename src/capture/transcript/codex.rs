@@ -87,6 +87,9 @@ impl Collector<'_> {
                 let text = &self.echo.cut(text);
                 let failed = output["metadata"]["exit_code"].as_i64().is_some_and(|code| code != 0);
                 if let Some(call) = call {
+                    if self.is_foreign(call) {
+                        self.echo.hear(text);
+                    }
                     self.outcome(call, failed, text);
                 }
             }

@@ -336,6 +336,17 @@ impl<'a> Collector<'a> {
         self.push(Content::Act(act), time, None);
     }
 
+    /// Whether the output of a call is the word of a page, a file or a service: of everything but
+    /// edits and commands that fetch nothing.
+    fn is_foreign(&self, call: &str) -> bool {
+        let at = self.open_calls.get(call);
+        match at.and_then(|at| self.messages.get(*at)).map(|message| &message.content) {
+            Some(Content::Act(Act::Ran { command, .. })) => command.contains("://"),
+            Some(Content::Act(Act::Edited { .. })) => false,
+            _ => true,
+        }
+    }
+
     fn outcome(&mut self, call: &str, is_failed: bool, text: &str) {
         let Some(at) = self.open_calls.remove(call) else { return };
         let message = self.messages.get_mut(at).map(|message| &mut message.content);
