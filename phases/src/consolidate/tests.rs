@@ -451,6 +451,19 @@ fn a_value_said_otherwise_replaces_the_older_one() {
 }
 
 #[test]
+fn an_update_in_other_words_is_found() {
+    for texts in [
+        ["AIS feed requests time out after 45 s", "The feed from AIS now times out after 60 s"],
+        ["We use Node 18 in CI", "CI runs on Node 20 now"],
+        ["Log retention is 14 days", "Logs are kept for 30 days now, no longer 14"],
+        ["Upload limit is 10 MB", "The limit for uploads is 25 MB since March"],
+        ["The session token expires after 30 minutes", "Session tokens expire after 60 minutes"],
+    ] {
+        assert_eq!(prepare(&cluster(&texts)).found.superseded.len(), 1, "{texts:?}");
+    }
+}
+
+#[test]
 fn values_of_two_things_replace_nothing() {
     for texts in [
         ["The API server listens on port 8080", "The admin server listens on port 9090"],
@@ -458,6 +471,10 @@ fn values_of_two_things_replace_nothing() {
         ["The pool holds at least 5 connections", "The pool holds at most 20 connections"],
         ["The importer retries 3 times", "The importer waits 60 s between retries"],
         ["The AIS feed timeout is 45 s", "The weather feed timeout is 60 s"],
+        ["Access tokens expire after 15 minutes", "Refresh tokens expire after 60 minutes"],
+        ["The API container gets 512 MB of memory", "The API container gets 20 MB of swap"],
+        ["Redis listens on port 6379", "Postgres listens on port 5432"],
+        ["Jobs start after 30 s", "Jobs stop after 60 s"],
     ] {
         assert_eq!(prepare(&cluster(&texts)).found.superseded, [], "{texts:?}");
     }

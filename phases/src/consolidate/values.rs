@@ -308,19 +308,26 @@ fn values_differ(
     {
         return None;
     }
-    if shared < 2 && old.subject.len() > 1 {
+    let old_values = numbers(old);
+    // "30 days now, no longer 14" says itself what it replaces.
+    let replaces = old_values.iter().any(|a| gives_up(new, a));
+    if shared < 2 && old.subject.len() > 1 && !replaces {
         return None;
     }
-    let old_values = numbers(old);
     let new_values = numbers(new);
     let (before, after) = old_values.iter().find_map(|a| {
-        let given_up = |b: &Fact| b.key == a.key && marks_former(&new.text, b);
-        let b = new_values.iter().find(|b| !given_up(b) && same_slot(old, a, new, b))?;
+        let b = new_values
+            .iter()
+            .find(|b| !(b.key == a.key && gives_up(new, b)) && same_slot(old, a, new, b))?;
         (a.key != b.key).then_some((a, b))
     })?;
-    let restated =
-        (new.facts.states(before) && !marks_former(&new.text, before)) || old.facts.states(after);
+    let restated = (new.facts.states(before) && !gives_up(new, before)) || old.facts.states(after);
     (!restated).then(|| ((*before).clone(), Some((*after).clone())))
+}
+
+/// Whether a clause names the value as one that held before.
+fn gives_up(clause: &Clause, value: &Fact) -> bool {
+    clause.facts.states(value) && marks_former(&clause.text, value)
 }
 
 fn numbers(clause: &Clause) -> Vec<&Fact> {
@@ -342,11 +349,21 @@ fn same_slot(old: &Clause, a: &Fact, new: &Clause, b: &Fact) -> bool {
     let (before_b, after_b) = around(&new.text, b);
     let led = before_a.iter().any(|word| before_b.contains(word));
     let followed = match (a.unit, b.unit) {
-        (Some(x), Some(y)) => x == y,
+        (Some(x), Some(y)) => x == y && !measures_other(&old.text, a, &new.text, b),
         (None, None) => after_a == after_b,
         _ => false,
     };
     led && followed
+}
+
+/// "512 MB of memory" and "20 MB of swap".
+fn measures_other(old: &str, a: &Fact, new: &str, b: &Fact) -> bool {
+    let of = |text: &str, number: &Fact| {
+        let after = words(text.split_once(number.shown.as_str())?.1);
+        let of = after.iter().take(2).position(|word| matches!(word.as_str(), "of" | "de"))?;
+        after.get(of + 1).map(|noun| stem(noun))
+    };
+    matches!((of(old, a), of(new, b)), (Some(a), Some(b)) if a != b)
 }
 
 /// Stems before a number, and the stem of the noun after it.
