@@ -71,7 +71,11 @@ pub fn keeps(text: &Facts, sentence: &Sentence) -> bool {
 #[allow(clippy::cast_precision_loss, reason = "counts of words are small")]
 pub fn keeps_words(text: &Facts, sentence: &Sentence, share: f64) -> bool {
     let words = &sentence.facts.words;
-    let said = words.iter().filter(|word| text.says(word)).count();
+    let joined = |word: &String| {
+        let pairs = &sentence.facts.joined;
+        pairs.iter().any(|(first, joined)| first == word && text.words.contains(joined))
+    };
+    let said = words.iter().filter(|word| text.says(word) || joined(word)).count();
     said as f64 >= words.len() as f64 * share
 }
 

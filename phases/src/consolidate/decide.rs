@@ -206,21 +206,20 @@ impl Judge<'_> {
                 share >= needed && current(n, &notes[n], &self.prepared.found).next().is_some()
             })
             .collect();
-        let replaced = self
-            .prepared
-            .found
-            .superseded
-            .iter()
-            .filter(|s| chosen.contains(&s.new_note))
-            .map(|s| s.old_note);
-        let gone: Vec<usize> = replaced
-            .filter(|&n| {
-                !self.used.contains(&n)
-                    && current(n, &notes[n], &self.prepared.found).next().is_none()
-            })
-            .collect();
-        chosen.extend(gone);
-        chosen.into_iter().collect()
+        // What a replaced note had replaced itself goes with it.
+        loop {
+            let found = &self.prepared.found;
+            let replaced = found.superseded.iter().filter(|s| chosen.contains(&s.new_note));
+            let gone: Vec<usize> = replaced
+                .map(|s| s.old_note)
+                .filter(|n| !chosen.contains(n) && !self.used.contains(n))
+                .filter(|&n| current(n, &notes[n], found).next().is_none())
+                .collect();
+            if gone.is_empty() {
+                return chosen.into_iter().collect();
+            }
+            chosen.extend(gone);
+        }
     }
 
     fn note_named(&self, label: &str) -> Option<usize> {

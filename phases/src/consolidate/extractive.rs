@@ -47,7 +47,15 @@ pub fn select(
         .iter()
         .copied()
         .max_by(|a, b| pool.centrality[*a].total_cmp(&pool.centrality[*b]).then(b.cmp(a)));
-    (central.map(|i| places[i]), chosen.iter().map(|&i| places[i]).collect())
+    let mut ordered: Vec<Place> = chosen.iter().map(|&i| places[i]).collect();
+    // What replaced something comes first.
+    ordered.sort_by_key(|&(n, s)| {
+        let facts = &notes[n].sentences[s].facts;
+        !found.superseded.iter().any(|one| {
+            one.new_note == n && one.new_value.as_ref().is_some_and(|value| facts.states(value))
+        })
+    });
+    (central.map(|i| places[i]), ordered)
 }
 
 struct Pool<'a> {
@@ -115,6 +123,7 @@ impl<'a> Pool<'a> {
             let facts = &self.sentences[i].facts;
             all.facts.extend(facts.facts.iter().cloned());
             all.words.extend(facts.words.iter().cloned());
+            all.joined.extend(facts.joined.iter().cloned());
             all.flat.push_str(&facts.flat);
             all.flat.push('\n');
         }
@@ -140,7 +149,9 @@ impl<'a> Pool<'a> {
                 denies(&other.text) && keeps_words(&other.facts, sentence, 0.7)
             });
         }
-        keeps(text, sentence) && keeps_words(text, sentence, 0.7)
+        // With the same facts, fewer of the same words tell that it says the same.
+        let share = if sentence.facts.hard().next().is_some() { 0.6 } else { 0.7 };
+        keeps(text, sentence) && keeps_words(text, sentence, share)
     }
 
     #[allow(clippy::cast_precision_loss, reason = "counts of words are small")]

@@ -50,6 +50,8 @@ pub struct Facts {
     pub words: BTreeSet<String>,
     /// The text in lower case with single spaces, for literal look-ups.
     pub flat: String,
+    /// Neighbouring words as one, with the stem of the first: `time out` is `timeout`.
+    pub joined: BTreeSet<(String, String)>,
     /// Facts and content words in order of appearance.
     pub order: Vec<Part>,
 }
@@ -83,7 +85,8 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
 impl Facts {
     /// The facts of `text`.
     pub fn of(text: &str) -> Self {
-        let found = Self { flat: flat(text), ..Self::default() };
+        let flat = flat(text);
+        let found = Self { joined: joined(&flat), flat, ..Self::default() };
         let mut scan = Scan { found, fresh: true, first: None };
         let tokens: Vec<regex::Captures<'_>> = TOKEN.captures_iter(text).collect();
         let mut i = 0;
@@ -118,7 +121,9 @@ impl Facts {
     /// Whether the content word with this stem occurs, in this or a close inflection.
     pub fn says(&self, stem: &str) -> bool {
         self.words.contains(stem)
-            || (stem.chars().count() >= 5 && self.words.iter().any(|own| near(own, stem)))
+            || (stem.chars().count() >= 5
+                && (self.words.iter().any(|own| near(own, stem))
+                    || self.joined.iter().any(|(_, joined)| joined == stem)))
     }
 
     /// `14m20s` is stated by `14 min 20 s`.
@@ -139,6 +144,18 @@ impl Facts {
             own.kind == FactKind::Date && (own.key.starts_with(key) || own.key.ends_with(key))
         })
     }
+}
+
+/// Pairs of words of which the second one is an adverb that is often written together with a verb.
+fn joined(flat: &str) -> BTreeSet<(String, String)> {
+    const ADVERBS: &[&str] = &["out", "up", "off", "down", "in", "on", "over", "back"];
+    let words: Vec<&str> =
+        flat.split(|ch: char| !ch.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    words
+        .windows(2)
+        .filter(|pair| ADVERBS.contains(&pair[1]) && !is_stop(pair[0]))
+        .map(|pair| (stem(pair[0]), stem(&pair.concat())))
+        .collect()
 }
 
 /// Whether two facts state the same: same key and no contradiction of units; a path is stated by
@@ -336,6 +353,7 @@ impl Scan {
 
     fn word(&mut self, text: &str, next: Option<&str>) -> usize {
         let text = elided(text.trim_end_matches("()"));
+        let text = text.strip_suffix("'s").or(text.strip_suffix("’s")).unwrap_or(text);
         if text.starts_with(|ch: char| ch.is_ascii_digit()) {
             return self.number(text, next);
         }

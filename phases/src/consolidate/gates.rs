@@ -241,6 +241,7 @@ fn values(claim: &Claim<'_>, facts: &Facts) -> Vec<Refusal> {
         let old = &one.old_value;
         if let Some(new) = &one.new_value
             && claim.sources.contains(&one.new_note)
+            && !claim.found.is_former(one.new_note, new)
             && !facts.states(new)
         {
             found.push(Refusal::NewestMissing(new.shown.clone()));
@@ -251,6 +252,7 @@ fn values(claim: &Claim<'_>, facts: &Facts) -> Vec<Refusal> {
         });
         let stated = sentences(claim.text)
             .into_iter()
+            .chain([claim.title.to_string()])
             .find(|sentence| Facts::of(sentence).states(old) && !marks_former(sentence, old));
         if let (Some(_), false) = (stated, elsewhere) {
             found.push(Refusal::StaleValue(old.shown.clone()));

@@ -9,6 +9,7 @@
 use super::facts::{Fact, FactKind, Facts, contains_token, flat};
 use super::note::Note;
 use super::sentences::clauses;
+use super::wording::marks_former;
 use super::words::{is_change, is_negation, is_past, is_scope, is_stop, stem, unit};
 use regex::Regex;
 use std::collections::BTreeSet;
@@ -39,8 +40,12 @@ pub struct Superseded {
 pub struct Contradiction {
     /// Index of the first note.
     pub a: usize,
+    /// Index of the sentence in it.
+    pub a_sentence: usize,
     /// Index of the second note.
     pub b: usize,
+    /// Index of the sentence in it.
+    pub b_sentence: usize,
     /// Both statements.
     pub about: String,
 }
@@ -58,6 +63,13 @@ impl Comparison {
     /// Whether that sentence of that note states what no longer holds.
     pub fn is_stale(&self, note: usize, sentence: usize) -> bool {
         self.superseded.iter().any(|s| s.old_note == note && s.old_sentence == sentence)
+    }
+
+    /// Whether that value of that note, new at its time, was itself replaced later.
+    pub fn is_former(&self, note: usize, value: &Fact) -> bool {
+        self.superseded.iter().any(|s| {
+            s.old_note == note && s.old_value.key == value.key && s.old_value.unit == value.unit
+        })
     }
 }
 
@@ -90,7 +102,17 @@ pub fn compare(notes: &[Note]) -> Comparison {
     for new in &clauses {
         replacements(new, &clauses, notes, &mut found);
     }
+    settle(&mut found);
     found
+}
+
+/// Two values of one day that a later note replaced both contradict nothing any more.
+fn settle(found: &mut Comparison) {
+    let superseded = &found.superseded;
+    let gone = |note: usize, sentence: usize| {
+        superseded.iter().any(|s| s.old_note == note && s.old_sentence == sentence)
+    };
+    found.contradictions.retain(|c| !(gone(c.a, c.a_sentence) && gone(c.b, c.b_sentence)));
 }
 
 fn all_clauses(notes: &[Note]) -> Vec<Clause> {
@@ -140,16 +162,98 @@ fn scope(words: &[String]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (i, word) in words.iter().enumerate() {
         if is_scope(word) {
-            let noun = words[i + 1..].iter().take(3).find(|word| !is_stop(word));
-            found.extend(noun.filter(|noun| unit(noun).is_none()).map(|noun| stem(noun)));
+            let noun = (i + 1..words.len()).take(3).find(|&at| !is_stop(&words[at]));
+            // "on port 8080" names what is counted, not where it holds.
+            let counted = |at: usize| words.get(at + 1).is_some_and(|next| is_digits(next));
+            let noun = noun.filter(|&at| unit(&words[at]).is_none() && !counted(at));
+            found.extend(noun.map(|at| stem(&words[at])));
         }
     }
     found
 }
 
+fn is_digits(word: &str) -> bool {
+    word.starts_with(|ch: char| ch.is_ascii_digit())
+}
+
+/// Whether `stem` is in `subject`: as it is, abbreviated (`dev`), or as `time out` for `timeout`.
+fn speaks(clause: &Clause, stem: &str) -> bool {
+    let short = |a: &str, b: &str| is_short(a, b) || is_short(b, a);
+    clause.subject.iter().any(|own| own == stem || short(own, stem))
+        || clause.facts.joined.iter().any(|(_, joined)| joined == stem)
+}
+
+/// Words that developers cut short.
+fn is_short(short: &str, long: &str) -> bool {
+    matches!(short, "dev" | "prod" | "env" | "config" | "doc" | "repo" | "auth" | "max" | "min")
+        && long.len() > short.len()
+        && long.starts_with(short)
+}
+
+/// How many words of `a` the other clause has as well.
+fn common(a: &Clause, b: &Clause) -> usize {
+    let joined = |word: &String| {
+        a.facts.joined.iter().any(|(first, joined)| first == word && b.subject.contains(joined))
+    };
+    a.subject.iter().filter(|word| speaks(b, word) || joined(word)).count()
+}
+
+/// Words of which a statement about one thing has one: another one speaks of another thing.
+const ALTERNATIVES: &[&[&[&str]]] = &[
+    &[
+        &["dev", "development", "local", "locally"],
+        &["prod", "production"],
+        &["staging"],
+        &["test", "tests", "testing"],
+    ],
+    &[&["min", "minimum", "least", "lower"], &["max", "maximum", "most", "upper"]],
+    &[&["read"], &["write"], &["connect"], &["idle"]],
+    &[&["soft"], &["hard"]],
+];
+
+fn alternatives(old: &Clause, new: &Clause) -> bool {
+    let (old, new) = (words(&old.text), words(&new.text));
+    ALTERNATIVES.iter().any(|group| {
+        let of = |words: &[String]| -> Vec<usize> {
+            let has = |i: &usize| words.iter().any(|word| group[*i].contains(&word.as_str()));
+            (0..group.len()).filter(has).collect()
+        };
+        let (a, b) = (of(&old), of(&new));
+        !a.is_empty() && !b.is_empty() && !a.iter().any(|i| b.contains(i))
+    })
+}
+
+/// Whether a word that both have is qualified in each by a word that the other one does not have:
+/// "the API server" and "the admin server".
+fn named_apart(old: &Clause, new: &Clause) -> bool {
+    let (a, b) = (qualified(old), qualified(new));
+    a.iter().any(|(qualifier, head)| {
+        b.iter().any(|(other, same)| head == same && !speaks(new, qualifier) && !speaks(old, other))
+    })
+}
+
+/// Neighbouring content words, as stems.
+fn qualified(clause: &Clause) -> Vec<(String, String)> {
+    let plain = |word: &String| {
+        !is_stop(word)
+            && !is_change(word)
+            && !is_digits(word)
+            && word != "set"
+            && unit(word).is_none()
+    };
+    let words = words(&clause.text);
+    let pairs = words.windows(2).filter(|pair| pair.iter().all(plain));
+    pairs.map(|pair| (stem(&pair[0]), stem(&pair[1]))).collect()
+}
+
+/// Whether all that limits `a` is said by `b` too, there as a scope or as part of the name.
+fn scope_within(a: &Clause, b: &Clause) -> bool {
+    a.scope.iter().all(|word| b.scope.contains(word) || speaks(b, word))
+}
+
 /// Two clauses of different notes, `old` the earlier one in order.
 fn pair(old: &Clause, new: &Clause, notes: &[Note], found: &mut Comparison) {
-    let shared = old.subject.intersection(&new.subject).count();
+    let shared = common(old, new).min(common(new, old));
     let least = old.subject.len().min(new.subject.len());
     if shared == 0 || least == 0 {
         return;
@@ -168,7 +272,9 @@ fn pair(old: &Clause, new: &Clause, notes: &[Note], found: &mut Comparison) {
     } else {
         found.contradictions.push(Contradiction {
             a: old.note,
+            a_sentence: old.sentence,
             b: new.note,
+            b_sentence: new.sentence,
             about: format!("\"{}\" against \"{}\"", old.text, new.text),
         });
     }
@@ -192,21 +298,36 @@ fn values_differ(
     shared: usize,
 ) -> Option<(Fact, Option<Fact>)> {
     let needed = if new.changed { SAME_SUBJECT_CHANGED } else { SAME_SUBJECT };
-    let same_scope = old.scope == new.scope || (new.changed && old.scope.is_subset(&new.scope));
-    if share < needed || !same_scope || old.past || things_differ(old, new) {
-        return None;
-    }
-    if shared < 2 && old.subject.len() > 1 {
+    let same_scope = scope_within(old, new) && (new.changed || scope_within(new, old));
+    if share < needed
+        || !same_scope
+        || old.past
+        || things_differ(old, new)
+        || alternatives(old, new)
+        || named_apart(old, new)
+    {
         return None;
     }
     let old_values = numbers(old);
+    // "30 days now, no longer 14" says itself what it replaces.
+    let replaces = old_values.iter().any(|a| gives_up(new, a));
+    if shared < 2 && old.subject.len() > 1 && !replaces {
+        return None;
+    }
     let new_values = numbers(new);
     let (before, after) = old_values.iter().find_map(|a| {
-        let b = new_values.iter().find(|b| same_slot(old, a, new, b))?;
+        let b = new_values
+            .iter()
+            .find(|b| !(b.key == a.key && gives_up(new, b)) && same_slot(old, a, new, b))?;
         (a.key != b.key).then_some((a, b))
     })?;
-    let restated = new.facts.states(before) || old.facts.states(after);
+    let restated = (new.facts.states(before) && !gives_up(new, before)) || old.facts.states(after);
     (!restated).then(|| ((*before).clone(), Some((*after).clone())))
+}
+
+/// Whether a clause names the value as one that held before.
+fn gives_up(clause: &Clause, value: &Fact) -> bool {
+    clause.facts.states(value) && marks_former(&clause.text, value)
 }
 
 fn numbers(clause: &Clause) -> Vec<&Fact> {
@@ -228,11 +349,21 @@ fn same_slot(old: &Clause, a: &Fact, new: &Clause, b: &Fact) -> bool {
     let (before_b, after_b) = around(&new.text, b);
     let led = before_a.iter().any(|word| before_b.contains(word));
     let followed = match (a.unit, b.unit) {
-        (Some(x), Some(y)) => x == y,
+        (Some(x), Some(y)) => x == y && !measures_other(&old.text, a, &new.text, b),
         (None, None) => after_a == after_b,
         _ => false,
     };
     led && followed
+}
+
+/// "512 MB of memory" and "20 MB of swap".
+fn measures_other(old: &str, a: &Fact, new: &str, b: &Fact) -> bool {
+    let of = |text: &str, number: &Fact| {
+        let after = words(text.split_once(number.shown.as_str())?.1);
+        let of = after.iter().take(2).position(|word| matches!(word.as_str(), "of" | "de"))?;
+        after.get(of + 1).map(|noun| stem(noun))
+    };
+    matches!((of(old, a), of(new, b)), (Some(a), Some(b)) if a != b)
 }
 
 /// Stems before a number, and the stem of the noun after it.
