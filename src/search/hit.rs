@@ -28,6 +28,9 @@ pub struct Hit {
     pub sources: Vec<EntryId>,
 }
 
+/// A score that is shown as 0.000. Such hits come back only where there is no better one.
+const NOTHING: f64 = 0.0005;
+
 /// Reads the best `k`, at most `search.chunks_per_document` pieces of one document.
 pub(super) fn collect(
     connection: &Connection,
@@ -40,7 +43,8 @@ pub(super) fn collect(
     let mut of_document: BTreeMap<String, usize> = BTreeMap::new();
     let mut hits = Vec::new();
     for Ranked { item, explanation } in ranked {
-        if hits.len() == most || explanation.score < settings.least_score {
+        let is_nothing = explanation.score < NOTHING && !hits.is_empty();
+        if hits.len() == most || explanation.score < settings.least_score || is_nothing {
             break;
         }
         let Some(found) = store::found(connection, *item)? else { continue };
