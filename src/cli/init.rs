@@ -266,12 +266,7 @@ fn try_command(command: &schedule::Command) {
     }
 }
 
-fn strip(
-    row: &Recorded,
-    place: &install::Place,
-    now: &[u8],
-    folder: &Path,
-) -> Result<Vec<u8>> {
+fn strip(row: &Recorded, place: &install::Place, now: &[u8], folder: &Path) -> Result<Vec<u8>> {
     let assistant = Assistant::ALL.iter().find(|assistant| assistant.name() == row.owner);
     match (assistant, row.owner.as_str()) {
         (Some(assistant), _) => install::strip_hooks(*assistant, place, now),

@@ -194,7 +194,8 @@ fn ordinary_ticks_build_no_index_anew() {
     for n in 0..4 {
         let text = format!("Crane {n} lifts {n}0 tons at the quay");
         bench.perform(vec![Step::Admit { entry: Box::new(entry(&text, NOW - 1_000 + n)) }]);
-        let run = tick::run(&bench.settings, &bench.paths, Clock::Fixed(NOW + n), &options).unwrap();
+        let run =
+            tick::run(&bench.settings, &bench.paths, Clock::Fixed(NOW + n), &options).unwrap();
         let notes = serde_json::to_string(&run.report.notes).unwrap();
         assert!(!notes.contains("built anew"), "tick {n}: {notes}");
         if n == 0 {

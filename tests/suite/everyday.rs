@@ -293,3 +293,16 @@ fn pairs_with_an_unknown_label_are_refused() {
     let said = refused.complained();
     assert!(said.contains("pair 7") && said.contains("structural-noise"), "{said}");
 }
+
+#[test]
+fn commands_by_hand_in_a_row_are_one_line_of_the_history() {
+    let home = Home::new();
+    for text in ["Pump 1 leaks", "Pump 2 hums", "Pump 3 is new"] {
+        home.run(&["add", text]).success();
+    }
+    let folded = home.run(&["history"]).success().out;
+    assert_eq!(folded.lines().filter(|line| line.contains("add")).count(), 1, "{folded}");
+    assert!(folded.contains("by hand: 3"), "{folded}");
+    assert_eq!(home.run(&["history", "--all"]).success().out.lines().count(), 3);
+    assert_eq!(home.json(&["history"]).as_array().unwrap().len(), 3);
+}

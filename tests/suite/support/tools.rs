@@ -3,6 +3,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The first of these programs that is on the search path. `None` is said, with what goes untested.
 pub fn tool(names: &[&str], for_what: &str) -> Option<PathBuf> {
@@ -18,7 +19,12 @@ pub fn tool(names: &[&str], for_what: &str) -> Option<PathBuf> {
 
 /// A folder that comes first on the search path of every command, so that no test reaches the
 /// schedulers of the machine: a user without a service manager, and a table of cron per home.
-pub fn schedulers() -> PathBuf {
+pub fn schedulers() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(make_schedulers)
+}
+
+fn make_schedulers() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("schedulers");
     let table = "$HOME/../crontab.table";
     let crontab = format!(
@@ -35,7 +41,7 @@ pub fn schedulers() -> PathBuf {
         let fresh = folder.join(format!("{name}.{}", std::process::id()));
         std::fs::write(&fresh, script).unwrap();
         std::fs::set_permissions(&fresh, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let _ = std::fs::rename(&fresh, &place);
+        std::fs::rename(&fresh, &place).unwrap();
     }
     folder
 }
