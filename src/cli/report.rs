@@ -124,7 +124,7 @@ fn history_line(ticks: &[TickRecord]) -> String {
     let by_hand = match ticks.len() {
         1 if is_by_hand(newest) => ", by hand".to_string(),
         1 => String::new(),
-        count => format!(", by hand: {count}, numbers {} to {}", oldest.id, newest.id),
+        count => format!(", by hand: {count} ({}–{})", oldest.id, newest.id),
     };
     format!(
         "{:>4}  {}  {:10}  {}{undoes}{by_hand}\n",

@@ -42,8 +42,9 @@ pub(super) fn collect(
     let most = query.k.min(settings.max_results);
     let mut of_document: BTreeMap<String, usize> = BTreeMap::new();
     let mut hits = Vec::new();
+    let has_better = ranked.iter().any(|ranked| ranked.explanation.score >= NOTHING);
     for Ranked { item, explanation } in ranked {
-        let is_nothing = explanation.score < NOTHING && !hits.is_empty();
+        let is_nothing = explanation.score < NOTHING && has_better;
         if hits.len() == most || explanation.score < settings.least_score || is_nothing {
             break;
         }
