@@ -25,6 +25,9 @@ pub struct EvalArgs {
 #[derive(Subcommand)]
 enum What {
     /// Are two notes about the same thing? Rows: id, a, b, label
+    ///
+    /// A label is `same-fact` or `same-topic` (these should be linked), `structural-noise` (the same
+    /// form about other things) or `unrelated`. Another label is refused.
     Links(FileArgs),
     /// Which notes form a topic? Rows: id, ts, project, text; topics in gold.jsonl beside it
     Clusters(clusters::ClustersArgs),

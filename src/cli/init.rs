@@ -9,6 +9,7 @@ use crate::schedule::{self, Backend, Expression, Unit};
 use clap::Args;
 use serde_json::json;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 
 /// Options of `init`.
 #[derive(Args)]
@@ -231,7 +232,7 @@ pub fn undo(session: &Session, chosen: impl Fn(&Recorded) -> bool) -> Result<Exi
     }
     let mut left = Vec::new();
     for row in rows {
-        let done = install::undo(&row, |place, now| strip(&row, place, now))?;
+        let done = install::undo(&row, |place, now| strip(&row, place, now, &session.paths.data))?;
         print_text(&format!("{}\n", told(&row, &done)));
         if matches!(done, Undone::Left(_)) {
             left.push(row);
@@ -265,11 +266,11 @@ fn try_command(command: &schedule::Command) {
     }
 }
 
-fn strip(row: &Recorded, place: &install::Place, now: &[u8]) -> Result<Vec<u8>> {
+fn strip(row: &Recorded, place: &install::Place, now: &[u8], folder: &Path) -> Result<Vec<u8>> {
     let assistant = Assistant::ALL.iter().find(|assistant| assistant.name() == row.owner);
     match (assistant, row.owner.as_str()) {
         (Some(assistant), _) => install::strip_hooks(*assistant, place, now),
-        (None, "schedule") => install::strip_schedule(place, now),
+        (None, "schedule") => install::strip_schedule(place, now, folder),
         _ => Err(Error::refused("it holds your own settings by now, so it stays")),
     }
 }

@@ -6,7 +6,7 @@ use super::{Session, print_json, print_text};
 use crate::clock::{format_time, shown};
 use crate::error::{Error, ExitCode, Result};
 use crate::report::Report;
-use crate::store::{self, Store};
+use crate::store::{self, Store, TickRecord};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -37,9 +37,12 @@ enum What {
 /// Options of `history`.
 #[derive(Args)]
 pub struct HistoryArgs {
-    /// How many ticks
+    /// How many lines
     #[arg(long, default_value_t = 20)]
     limit: u32,
+    /// One line for each command by hand, too, instead of one for several in a row
+    #[arg(long)]
+    all: bool,
 }
 
 /// Prints the report of a tick.
@@ -67,10 +70,16 @@ fn newest(store: &Store) -> Result<i64> {
     })
 }
 
-/// Prints the newest ticks, one a line.
+/// Records that are read for each line of the history.
+const FOLDED: u32 = 100;
+
+/// Prints the newest ticks, one a line; commands by hand in a row are one line.
 pub fn history(session: &Session, args: &HistoryArgs) -> Result<ExitCode> {
     let store = Store::open(&session.paths, &session.settings)?;
-    let ticks = store::ticks(store.reader(), args.limit)?;
+    // Several records make one line; programs get each.
+    let folds = !args.all && !session.global.json;
+    let most = if folds { args.limit.saturating_mul(FOLDED) } else { args.limit };
+    let ticks = store::ticks(store.reader(), most)?;
     if session.global.json {
         let rows: Vec<_> = ticks
             .iter()
@@ -84,16 +93,44 @@ pub fn history(session: &Session, args: &HistoryArgs) -> Result<ExitCode> {
             .collect();
         print_json(&rows)?;
     } else {
-        for tick in &ticks {
-            let undoes = tick.undoes.map(|id| format!(" of tick {id}")).unwrap_or_default();
-            print_text(&format!(
-                "{:>4}  {}  {:10}  {}{undoes}\n",
-                tick.id,
-                shown(tick.started),
-                tick.status.as_str(),
-                tick.trigger
-            ));
+        let mut rest = ticks.as_slice();
+        let mut lines = 0;
+        while let Some(newest) = rest.first().filter(|_| lines < args.limit) {
+            let is_like = |tick: &&TickRecord| !args.all && is_like(tick, newest);
+            let count = rest.iter().take_while(is_like).count().max(1);
+            print_text(&history_line(&rest[..count]));
+            rest = &rest[count..];
+            lines += 1;
         }
     }
     Ok(ExitCode::Success)
+}
+
+/// Whether a tick goes on one line with another: the same command by hand, and the same came of it.
+fn is_like(tick: &TickRecord, other: &TickRecord) -> bool {
+    is_by_hand(tick) && tick.trigger == other.trigger && tick.status == other.status
+}
+
+/// Whether a command about single entries made the record, and no tick with its phases.
+fn is_by_hand(tick: &TickRecord) -> bool {
+    let of_phases = ["run", "schedule", "hook", "apply", "plan", "review", "observe"];
+    tick.undoes.is_none() && !of_phases.contains(&tick.trigger.as_str())
+}
+
+/// One line for records in a row, newest first.
+fn history_line(ticks: &[TickRecord]) -> String {
+    let (Some(newest), Some(oldest)) = (ticks.first(), ticks.last()) else { return String::new() };
+    let undoes = newest.undoes.map(|id| format!(" of tick {id}")).unwrap_or_default();
+    let by_hand = match ticks.len() {
+        1 if is_by_hand(newest) => ", by hand".to_string(),
+        1 => String::new(),
+        count => format!(", by hand: {count} ({}–{})", oldest.id, newest.id),
+    };
+    format!(
+        "{:>4}  {}  {:10}  {}{undoes}{by_hand}\n",
+        newest.id,
+        shown(newest.started),
+        newest.status.as_str(),
+        newest.trigger
+    )
 }

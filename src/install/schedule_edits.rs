@@ -10,12 +10,12 @@ pub fn schedule_edits(unit: &Unit, by: Backend, home: &Path) -> Result<Vec<Edit>
     if by == Backend::Cron {
         let before = read(&Place::Crontab)?;
         let table = text(before.as_deref())?;
-        let base = crontab::without_part(table);
+        let base = crontab::without_part(table, &unit.folder);
         return Ok(vec![Edit {
             place: Place::Crontab,
             owner: "schedule",
             base: before.as_ref().map(|_| base.into_bytes()),
-            after: Some(crontab::with_part(table, &unit.cron()).into_bytes()),
+            after: Some(crontab::with_part(table, &unit.cron(), &unit.folder).into_bytes()),
             before,
         }]);
     }
@@ -35,10 +35,13 @@ pub fn schedule_edits(unit: &Unit, by: Backend, home: &Path) -> Result<Vec<Edit>
         .collect()
 }
 
-/// A place of the schedule that somebody changed, without our part.
-pub fn strip_schedule(place: &Place, now: &[u8]) -> Result<Vec<u8>> {
+/// A place of the schedule that somebody changed, without the part of the store in `folder`.
+pub fn strip_schedule(place: &Place, now: &[u8], folder: &Path) -> Result<Vec<u8>> {
     match place {
-        Place::Crontab => Ok(crontab::without_part(text(Some(now))?).into_bytes()),
+        Place::Crontab => {
+            let folder = folder.display().to_string();
+            Ok(crontab::without_part(text(Some(now))?, &folder).into_bytes())
+        }
         Place::File(path) => Err(Error::refused(format!(
             "{} was changed by hand; remove it yourself if it is no longer wanted",
             path.display()

@@ -1,21 +1,36 @@
 //! The review as questions and answers, line by line, for any terminal and for a screen reader.
 
-use super::{Choice, Decision, Review};
+use super::{Choice, Decision, Item, Review};
 use crate::report::{escape_terminal, fold, fold_diff, one_line};
 use std::io::{BufRead, Result, Write};
 
-const KEYS: &str =
-    "y yes, n no, p protect the entry, e other words, d diff, a yes to all the rest, q quit";
+const KEYS: &str = "y yes, n no, p protect the entry, e other words, d the text or the diff, a yes to \
+     all the rest and apply, q quit";
 
-/// Asks about every step. `false`: the reader gave up, nothing is to be applied.
+/// Asks about every step; links that follow one another are one question. `false`: the reader gave
+/// up, nothing is to be applied.
 ///
 /// # Errors
 /// Reading or writing failed.
 pub fn ask(review: &mut Review, input: &mut impl BufRead, out: &mut impl Write) -> Result<bool> {
     writeln!(out, "{KEYS}")?;
-    let total = review.items().len();
     let mut n = 0;
-    while n < total {
+    // Links up to here are asked about each.
+    let mut each = 0;
+    while n < review.items().len() {
+        let links = links_from(review, n);
+        if n >= each && links > 1 {
+            match about_links(review, n, links, input, out)? {
+                Links::All(choice) => {
+                    (0..links).for_each(|_| review.decide(Decision::Choose(choice)));
+                    n += links;
+                }
+                Links::Each => each = n + links,
+                Links::Rest => return Ok(true),
+                Links::Quit => return Ok(false),
+            }
+            continue;
+        }
         show(review, n, out)?;
         let Some(answer) = line(input)? else { return Ok(false) };
         match answer.as_str() {
@@ -30,11 +45,10 @@ pub fn ask(review: &mut Review, input: &mut impl BufRead, out: &mut impl Write) 
                 review.decide(Decision::Move(1));
             }
             "d" => {
-                let diff = escape_terminal(review.diff().unwrap_or("no file changes"));
-                writeln!(out, "{}", fold_diff(&diff))?;
+                writeln!(out, "{}", details(review))?;
                 continue;
             }
-            "a" => break,
+            "a" => return Ok(true),
             "q" => return Ok(false),
             _ => {
                 writeln!(out, "{KEYS}")?;
@@ -47,6 +61,66 @@ pub fn ask(review: &mut Review, input: &mut impl BufRead, out: &mut impl Write) 
     write!(out, "apply {accepted} of {all} steps? [y/N] ")?;
     out.flush()?;
     Ok(line(input)?.as_deref() == Some("y"))
+}
+
+/// The answer about several links.
+enum Links {
+    All(Choice),
+    Each,
+    /// Yes to them and to all that follows.
+    Rest,
+    Quit,
+}
+
+/// How many links of one phase stand in a row from item `n` on.
+fn links_from(review: &Review, n: usize) -> usize {
+    let items = &review.items()[n..];
+    let is_like = |item: &&Item| item.line.step == "link" && item.line.phase == items[0].line.phase;
+    items.iter().take_while(is_like).count()
+}
+
+fn about_links(
+    review: &Review,
+    n: usize,
+    links: usize,
+    input: &mut impl BufRead,
+    out: &mut impl Write,
+) -> Result<Links> {
+    let items = &review.items()[n..n + links];
+    loop {
+        let (first, last, total) = (n + 1, n + links, review.items().len());
+        writeln!(out, "\n[{first}-{last}/{total}] {}", items[0].line.phase)?;
+        write!(out, "{links} links: all? [y/n/each, d shows them] ")?;
+        out.flush()?;
+        let Some(answer) = line(input)? else { return Ok(Links::Quit) };
+        match answer.as_str() {
+            "y" | "" => return Ok(Links::All(Choice::Accept)),
+            "n" => return Ok(Links::All(Choice::Reject)),
+            "e" | "each" => return Ok(Links::Each),
+            "a" => return Ok(Links::Rest),
+            "q" => return Ok(Links::Quit),
+            "d" => {
+                for item in items {
+                    let summary = one_line(&item.line.summary, 400);
+                    writeln!(out, "{}", fold(&format!("  {}  {summary}", item.line.n)))?;
+                }
+            }
+            _ => writeln!(
+                out,
+                "y yes to these links, n no to them, each to be asked about each, d show them, \
+                 a yes to all the rest and apply, q quit"
+            )?,
+        }
+    }
+}
+
+/// The diff of the step's file, or the text that it writes.
+fn details(review: &Review) -> String {
+    match (review.diff(), review.written_text()) {
+        (Some(diff), _) => fold_diff(&escape_terminal(diff)),
+        (None, Some((text, _))) => fold(&escape_terminal(text)),
+        (None, None) => "it changes no file and writes no text".into(),
+    }
 }
 
 fn show(review: &Review, n: usize, out: &mut impl Write) -> Result<()> {

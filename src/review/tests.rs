@@ -214,3 +214,23 @@ fn the_editor_stands_where_the_step_stood() {
         assert_eq!(mode, Mode::List);
     }
 }
+
+#[test]
+fn links_in_a_row_are_one_question() {
+    let asked = |answers: &str| {
+        let mut review = merging();
+        let row = |n| Item { line: line(n, "link", "m", None), choice: Choice::Accept };
+        review.items.splice(0..0, [row(11), row(12), row(13)]);
+        let mut out = Vec::new();
+        let apply = ask::ask(&mut review, &mut answers.as_bytes(), &mut out).unwrap();
+        (apply, review.outcome().skip, String::from_utf8(out).unwrap())
+    };
+    let (apply, skip, out) = asked("n\nd\na\n");
+    assert!(apply && out.matches("3 links: all?").count() == 1, "{out}");
+    assert!(out.contains("run `make`") && !out.contains("apply "), "{out}");
+    assert_eq!(skip, [11, 12, 13]);
+    let (apply, skip, _) = asked("each\ny\nn\ny\na\n");
+    assert!(apply);
+    assert_eq!(skip, [12]);
+    assert!(!asked("y\n").0, "the answers ended");
+}

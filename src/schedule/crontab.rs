@@ -5,9 +5,9 @@ use crate::error::{Error, ExitCode, Result};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// First line of our part.
+/// First line of a part; the data folder of its store follows.
 pub const BEGIN: &str = "# lifecycle:begin";
-/// Last line of our part.
+/// Last line of a part.
 pub const END: &str = "# lifecycle:end";
 
 /// The crontab; none where the user has none.
@@ -34,30 +34,55 @@ pub fn write(table: Option<&[u8]>) -> Result<()> {
     finish(child.wait_with_output().map_err(|error| failed(&error))?)
 }
 
-/// The table with our part at the end, in place of an earlier one.
-pub fn with_part(table: &str, part: &str) -> String {
-    let rest = without_part(table);
+/// The table with the part of the store in `folder` at the end, in place of an earlier one. Parts
+/// of other stores stay.
+pub fn with_part(table: &str, part: &str, folder: &str) -> String {
+    let rest = without_part(table, folder);
     let gap = if rest.is_empty() || rest.ends_with('\n') { "" } else { "\n" };
     format!("{rest}{gap}{part}")
 }
 
-/// The table without our part.
-pub fn without_part(table: &str) -> String {
-    let mut inside = false;
+/// The table without the part of the store in `folder`.
+pub fn without_part(table: &str, folder: &str) -> String {
+    let mut lines = table.split_inclusive('\n').peekable();
     let mut rest = String::new();
-    for line in table.split_inclusive('\n') {
+    while let Some(line) = lines.next() {
+        let mut part = line.to_string();
+        let mut is_whole = false;
         if line.starts_with(BEGIN) {
-            inside = true;
+            while let Some(line) = lines.next_if(|line| !line.starts_with(BEGIN)) {
+                part.push_str(line);
+                is_whole = line.starts_with(END);
+                if is_whole {
+                    break;
+                }
+            }
         }
-        if !inside {
-            rest.push_str(line);
-        }
-        if line.starts_with(END) {
-            inside = false;
+        // A part without its end is left, so that no line of the user's goes with it.
+        if !(is_whole && is_of(line, folder, &part)) {
+            rest.push_str(&part);
         }
     }
-    // A part without its end: nothing is taken out, so that no line of the user's goes with it.
-    if inside { table.to_string() } else { rest }
+    rest
+}
+
+/// The first line of the part of the store in `folder`.
+pub fn begin(folder: &str) -> String {
+    format!("{BEGIN} {}", one_line(folder))
+}
+
+/// Whether a part is that of the store in `folder`. Parts of earlier versions name no folder in
+/// their first line, but their command names the log in it.
+fn is_of(first: &str, folder: &str, part: &str) -> bool {
+    let first = first.trim_end();
+    first == begin(folder)
+        || (first.starts_with(&format!("{BEGIN} ("))
+            && ["", "'"].iter().any(|quote| part.contains(&format!(">>{quote}{folder}/log/"))))
+}
+
+/// A line feed in a path must not end the comment.
+fn one_line(folder: &str) -> String {
+    folder.replace(['\n', '\r'], "?")
 }
 
 fn program() -> Result<Command> {
@@ -85,15 +110,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_part_comes_once_and_goes_whole() {
+    fn a_part_comes_once_and_goes_whole() {
         let user = "MAILTO=me\n0 1 * * * backup";
-        let part = format!("{BEGIN} x\n1 2 * * * l\n{END}\n");
-        let once = with_part(user, &part);
-        assert_eq!(with_part(&once, &part), once);
-        assert_eq!(without_part(&once), format!("{user}\n"));
-        assert_eq!(
-            without_part("# lifecycle:begin\n0 1 * * * theirs\n"),
-            "# lifecycle:begin\n0 1 * * * theirs\n"
-        );
+        let part = format!("{}\n1 2 * * * l\n{END}\n", begin("/a"));
+        let once = with_part(user, &part, "/a");
+        assert_eq!(with_part(&once, &part, "/a"), once);
+        assert_eq!(without_part(&once, "/a"), format!("{user}\n"));
+        let open = "# lifecycle:begin\n0 1 * * * theirs\n";
+        assert_eq!(without_part(open, "/a"), open);
+        let open = format!("{}\n0 1 * * * theirs\n{part}", begin("/a"));
+        assert_eq!(without_part(&open, "/a"), format!("{}\n0 1 * * * theirs\n", begin("/a")));
+    }
+
+    #[test]
+    fn each_store_has_a_part_of_its_own() {
+        let part = |folder: &str| format!("{}\n1 2 * * * l\n{END}\n", begin(folder));
+        let both = with_part(&with_part("", &part("/a"), "/a"), &part("/a/b"), "/a/b");
+        assert_eq!(both, format!("{}{}", part("/a"), part("/a/b")));
+        assert_eq!(without_part(&both, "/a"), part("/a/b"));
+        assert_eq!(without_part(&both, "/a/b"), part("/a"));
+        let old = format!("{BEGIN} (written by x)\n1 2 * * * l >>'/a/log/job.log'\n{END}\n");
+        assert_eq!(without_part(&old, "/a"), "");
+        assert_eq!(without_part(&old, "/b"), old);
     }
 }

@@ -1,7 +1,7 @@
 //! The files of each scheduler, from the templates in `config/schedule/`.
 
 use super::program::{systemd_word, xml};
-use super::{Backend, Expression, calendar, shell_word};
+use super::{Backend, Expression, calendar, crontab, shell_word};
 use crate::paths::Paths;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +32,8 @@ pub struct Unit {
     pub environment: Vec<(String, String)>,
     /// Absolute path of the file that takes what the job prints (launchd and cron).
     pub log: String,
+    /// The folder of the store, by which its part of the crontab is known.
+    pub folder: String,
 }
 
 impl Unit {
@@ -43,7 +45,8 @@ impl Unit {
             .filter(|(_, value)| !value.is_empty())
             .collect();
         let log = paths.log().join(crate::log::OF_THE_JOB).display().to_string();
-        Self { program, expression, environment, log }
+        let folder = paths.data.display().to_string();
+        Self { program, expression, environment, log, folder }
     }
 
     /// The files of a scheduler below `home`, with their contents. Crontab has none.
@@ -122,7 +125,8 @@ impl Unit {
             shell_word(&self.program),
             shell_word(&self.log)
         );
-        CRON.replace("{{expression}}", &self.expression.crontab())
+        CRON.replace("{{begin}}", &crontab::begin(&self.folder))
+            .replace("{{expression}}", &self.expression.crontab())
             .replace("{{minute}}", &catch_up_minute(&self.program).to_string())
             // A bare per cent sign is a line feed in crontab.
             .replace("{{command}}", &command.replace('%', "\\%"))

@@ -28,6 +28,9 @@ pub struct Hit {
     pub sources: Vec<EntryId>,
 }
 
+/// A score that is shown as 0.000. Such hits come back only where there is no better one.
+const NOTHING: f64 = 0.0005;
+
 /// Reads the best `k`, at most `search.chunks_per_document` pieces of one document.
 pub(super) fn collect(
     connection: &Connection,
@@ -39,8 +42,10 @@ pub(super) fn collect(
     let most = query.k.min(settings.max_results);
     let mut of_document: BTreeMap<String, usize> = BTreeMap::new();
     let mut hits = Vec::new();
+    let has_better = ranked.iter().any(|ranked| ranked.explanation.score >= NOTHING);
     for Ranked { item, explanation } in ranked {
-        if hits.len() == most || explanation.score < settings.least_score {
+        let is_nothing = explanation.score < NOTHING && has_better;
+        if hits.len() == most || explanation.score < settings.least_score || is_nothing {
             break;
         }
         let Some(found) = store::found(connection, *item)? else { continue };

@@ -10,7 +10,8 @@
 //!
 //! A search is a read: it writes nothing, starts no tick and counts no recall. It works by words
 //! alone where nothing is embedded or the model cannot be used, and then says so in
-//! [`Answer::notes`]. Filters act inside both parts, so `k` hits come back where there are `k`.
+//! [`Answer::notes`]. Filters act inside both parts, so `k` hits come back where there are `k`. Hits with a
+//! score of zero are left out where there are others.
 
 mod dense;
 mod fuse;

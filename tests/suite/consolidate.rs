@@ -183,6 +183,27 @@ pub fn merged(text: &str) -> String {
         .to_string()
 }
 
+/// The tick that merges also connects what it merged; the index follows the store all the same.
+#[test]
+fn ordinary_ticks_build_no_index_anew() {
+    let bench = Bench::new();
+    bench.server.replies([Reply::text(merged(GOOD))]);
+    let options =
+        RunOptions { phases: Phase::ALL.to_vec(), dry_run: false, yes: true, trigger: "run" };
+    bench.cluster(&BERTH);
+    for n in 0..4 {
+        let text = format!("Crane {n} lifts {n}0 tons at the quay");
+        bench.perform(vec![Step::Admit { entry: Box::new(entry(&text, NOW - 1_000 + n)) }]);
+        let run =
+            tick::run(&bench.settings, &bench.paths, Clock::Fixed(NOW + n), &options).unwrap();
+        let notes = serde_json::to_string(&run.report.notes).unwrap();
+        assert!(!notes.contains("built anew"), "tick {n}: {notes}");
+        if n == 0 {
+            assert_eq!(bench.proven().len(), 1, "{notes}");
+        }
+    }
+}
+
 #[test]
 fn a_cluster_becomes_one_proven_entry_by_one_request() {
     let bench = Bench::new();

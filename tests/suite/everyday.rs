@@ -261,3 +261,48 @@ fn a_run_that_failed_at_once_is_seen_in_status() {
     }
     assert_eq!(home.json(&["history"])[0]["status"], "incomplete");
 }
+
+/// Two stores of one user share the table of cron; each has its own part.
+#[test]
+fn the_schedule_of_one_store_leaves_that_of_another() {
+    let mut home = Home::new();
+    let table = home.path().join("crontab.table");
+    home.run(&["schedule", "install", "--by", "cron"]).success();
+    let first = std::fs::read_to_string(&table).unwrap();
+    let other = home.path().join("other store");
+    home.set("LIFECYCLE_HOME", other.to_str().unwrap());
+    home.run(&["schedule", "install", "--by", "cron"]).success();
+    let both = std::fs::read_to_string(&table).unwrap();
+    assert!(both.starts_with(&first) && both.len() > first.len(), "{both}");
+    home.run(&["schedule", "remove"]).success();
+    assert_eq!(std::fs::read_to_string(&table).unwrap(), first);
+    home.run(&["schedule", "install", "--by", "cron"]).success();
+    let mut one = Home::new();
+    std::mem::swap(&mut one.variables, &mut home.variables);
+    home.run(&["schedule", "remove"]).success();
+    let left = std::fs::read_to_string(&table).unwrap();
+    assert_eq!(left, both[first.len()..]);
+}
+
+#[test]
+fn pairs_with_an_unknown_label_are_refused() {
+    let home = Home::new();
+    let row = r#"{"id": "7", "a": "x", "b": "y", "label": "link"}"#;
+    std::fs::write(home.path().join("pairs.jsonl"), row).unwrap();
+    let refused = home.run(&["eval", "links", "pairs.jsonl"]).code(8);
+    let said = refused.complained();
+    assert!(said.contains("pair 7") && said.contains("structural-noise"), "{said}");
+}
+
+#[test]
+fn commands_by_hand_in_a_row_are_one_line_of_the_history() {
+    let home = Home::new();
+    for text in ["Pump 1 leaks", "Pump 2 hums", "Pump 3 is new"] {
+        home.run(&["add", text]).success();
+    }
+    let folded = home.run(&["history"]).success().out;
+    assert_eq!(folded.lines().filter(|line| line.contains("add")).count(), 1, "{folded}");
+    assert!(folded.contains("by hand: 3"), "{folded}");
+    assert_eq!(home.run(&["history", "--all"]).success().out.lines().count(), 3);
+    assert_eq!(home.json(&["history"]).as_array().unwrap().len(), 3);
+}

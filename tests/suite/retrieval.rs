@@ -409,4 +409,9 @@ fn expired_texts_do_not_crowd_out_the_others() {
     assert_eq!(texts(&answer), ["note 2", "note 1", "note 0"]);
     let all = home.json(&["search", "--only", "meaning", "harbor pilot", "--all", "-k", "3"]);
     assert_eq!(texts(&all), ["note 242", "note 241", "note 240"]);
+    // Beside a hit, those at zero are left out.
+    let revive = "UPDATE entry SET state = 'buffered' WHERE seq = 4";
+    open(&home).write(|tx| Ok(tx.execute_batch(revive)?)).unwrap();
+    let answer = home.json(&["search", "--only", "meaning", "harbor pilot"]);
+    assert_eq!(texts(&answer), ["note 3"]);
 }

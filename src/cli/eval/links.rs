@@ -4,10 +4,14 @@ use super::metrics::{auc, f1, wilson};
 use super::{FileArgs, print_figures, read_rows, write_rows};
 use crate::cli::Session;
 use crate::embed;
-use crate::error::{ExitCode, Result};
+use crate::error::{Error, ExitCode, Result};
 use crate::tick::connect::offline;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::path::Path;
+
+/// What a pair can be labelled.
+const LABELS: [&str; 4] = ["same-fact", "same-topic", "structural-noise", "unrelated"];
 
 #[derive(Deserialize)]
 struct Pair {
@@ -26,6 +30,7 @@ impl Pair {
 /// Scores the pairs of the file and compares with their labels.
 pub fn run(session: &Session, args: &FileArgs) -> Result<ExitCode> {
     let pairs: Vec<Pair> = read_rows(&args.file)?;
+    check_labels(&args.file, &pairs)?;
     let embedder = embed::open(&session.settings, &session.paths)?;
     let texts: Vec<(&str, &str)> =
         pairs.iter().map(|pair| (pair.a.as_str(), pair.b.as_str())).collect();
@@ -37,6 +42,16 @@ pub fn run(session: &Session, args: &FileArgs) -> Result<ExitCode> {
     let line = session.settings.connect.link_similarity;
     print_figures(session, &figures(&pairs, &scores, line))?;
     Ok(ExitCode::Success)
+}
+
+fn check_labels(file: &Path, pairs: &[Pair]) -> Result<()> {
+    match pairs.iter().find(|pair| !LABELS.contains(&pair.label.as_str())) {
+        None => Ok(()),
+        Some(Pair { id, label, .. }) => {
+            let what = format!("{}: pair {id} has the unknown label `{label}`", file.display());
+            Err(Error::input(what).hint(format!("the labels are {}", LABELS.join(", "))))
+        }
+    }
 }
 
 fn figures(pairs: &[Pair], scores: &[f32], line: f32) -> Vec<(String, Value)> {

@@ -15,6 +15,7 @@ fn unit(cron: &str) -> Unit {
         expression: Expression::parse(cron).unwrap(),
         environment: vec![("LIFECYCLE_HOME".into(), "/home/ro bin's 50%/<data> & $x".into())],
         log: "/home/ro bin's 50%/log/schedule.log".into(),
+        folder: "/home/ro bin's 50%".into(),
     }
 }
 

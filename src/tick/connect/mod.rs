@@ -243,7 +243,9 @@ impl Embedded {
         let step = Step::Embed {
             entry: self.stored.entry.id.clone(),
             descriptor: descriptor.to_string(),
-            vector: self.vector.clone(),
+            // A vector that is stored for this entry stays where it is in the order of writing, which
+            // the index files go by.
+            vector: if self.own { Vec::new() } else { self.vector.clone() },
         };
         let reason = if self.known { "its vector was known" } else { "embedded" };
         PlannedStep::new(Phase::Connect, step, reason)

@@ -67,7 +67,7 @@ impl Home {
             .args(args)
             .env_clear()
             .env("HOME", self.path().join("home"))
-            .env("PATH", "/usr/bin:/bin")
+            .env("PATH", format!("{}:/usr/bin:/bin", tools::schedulers().display()))
             .env("LIFECYCLE_MODELS", models())
             // A tick that a hook starts would come in the way of those that a test runs.
             .env("LIFECYCLE_SCHEDULE__FROM_HOOKS", "false")
