@@ -105,9 +105,14 @@ fn remarks(notes: &[Note], found: &Comparison, links: &[Link]) -> String {
     for one in &found.superseded {
         let (old, new) = (&notes[one.old_note].label, &notes[one.new_note].label);
         let value = disarmed(&one.old_value.shown);
-        out.push_str(&format!(
-            "Newer: {new} replaces \"{value}\" of {old}. State what {new} says.\n"
-        ));
+        out.push_str(&format!("Newer: {new} replaces \"{value}\" of {old}."));
+        // What a third note replaced in turn is not to be stated.
+        let former =
+            one.new_value.as_ref().is_some_and(|value| found.is_former(one.new_note, value));
+        if !former {
+            out.push_str(&format!(" State what {new} says."));
+        }
+        out.push('\n');
     }
     for link in links.iter().filter(|link| link.differing.is_some()) {
         let label = |id| notes.iter().find(|note| note.id() == id).map(|note| note.label.as_str());
