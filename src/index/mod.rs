@@ -27,9 +27,9 @@ pub use project::ProjectIndex;
 pub use quantise::{Code, quantise};
 
 /// Numbers (vectors times dimensions) up to which a query is compared with every vector: a million
-/// vectors of 1,024 numbers in one project. A scan of that size answers the 20 queries of a tick in
-/// under a second and misses nothing, and its file needs no building; see docs/connect.md for what
-/// was measured.
+/// vectors of 1,024 numbers in one project. A scan of that size should answer the 20 queries of a
+/// tick in about a second (estimated from smaller ones); it misses nothing, and its file needs no
+/// building.
 pub const EXACT_LIMIT: usize = 1 << 30;
 
 /// A neighbour: the key of a vector and its cosine to the one asked for.

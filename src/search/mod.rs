@@ -112,6 +112,9 @@ pub fn search(
     if query.text.trim().is_empty() {
         return Err(Error::input("the search is empty").hint("give some words to look for"));
     }
+    let text = query.text.get(..query.text.floor_char_boundary(LONGEST_QUERY)).unwrap_or_default();
+    let is_cut = text.len() < query.text.len();
+    let query = &Query { text: text.to_string(), ..query.clone() };
     let terms = store::query_terms(&query.text);
     let mut answer = Answer {
         hits: Vec::new(),
@@ -120,6 +123,9 @@ pub fn search(
         notes: Vec::new(),
         not_embedded: None,
     };
+    if is_cut {
+        answer.notes.push(format!("of the query the first {LONGEST_QUERY} bytes were looked for"));
+    }
     let vector = query_vector(connection, models, query, &mut answer)?;
     let dense = match &vector {
         Some(vector) => dense(connection, vector, settings, query, models.warm)?,
@@ -132,6 +138,10 @@ pub fn search(
     answer.hits = hit::collect(connection, &candidates.ranked, settings, query, &terms)?;
     Ok(answer)
 }
+
+/// Longest query that is looked for, in bytes: more than any question has, and each further word
+/// costs a look into the index.
+const LONGEST_QUERY: usize = 2_000;
 
 /// A query's vector and whose it is.
 struct QueryVector {

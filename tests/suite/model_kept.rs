@@ -100,7 +100,8 @@ fn e13_without_opt_in_no_prompt_is_kept() {
     assert!(outcome.complained().contains("keep_prompts"), "{}", outcome.err);
 }
 
-/// Prompts and replies as `prompt export` wrote them in runs with real models.
+/// Prompts and replies in the form of `prompt export`: some with replies of a real model of 0.5B, the
+/// others rebuilt from clusters without a reply.
 fn captured() -> Vec<Captured> {
     let text = std::fs::read_to_string(fixture("consolidation/captured.jsonl")).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()

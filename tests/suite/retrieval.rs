@@ -287,6 +287,18 @@ fn slips_and_starts_of_compounds_are_found_by_words() {
 }
 
 #[test]
+fn of_a_very_long_query_the_beginning_is_looked_for() {
+    let home = Home::new();
+    admit(&home, &[entry("The harbor master signs", Kind::Insight, None)]);
+    let query = format!("harbor {}", "ä word ".repeat(4_000));
+    let answer = home.json(&["search", "--only", "words", &query]);
+    assert_eq!(texts(&answer), ["The harbor master signs"]);
+    assert!(answer["notes"].to_string().contains("2000"), "{answer}");
+    let short = home.json(&["search", "--only", "words", "harbor"]);
+    assert!(!short["notes"].to_string().contains("2000"), "{short}");
+}
+
+#[test]
 fn a_candidate_by_words_has_its_cosine_too() {
     let home = Home::new();
     let mut entries: Vec<Entry> = (0..150)
