@@ -39,7 +39,10 @@ impl Cluster {
         let all: Vec<(String, String)> =
             self.members.iter().map(|entry| parted(&entry.text)).collect();
         let numbers: std::collections::BTreeSet<&String> = all.iter().map(|one| &one.1).collect();
+        // A long text says more than which one it is about.
+        let is_short = |entry: &Entry| entry.text.split_whitespace().count() <= 8;
         all.len() > 1
+            && self.members.iter().all(is_short)
             && numbers.len() == all.len()
             && all.iter().all(|one| one.0 == all[0].0)
             && self.members.iter().all(|entry| {
