@@ -29,7 +29,7 @@ fn repair_surrogates(text: &str) -> String {
     out + rest
 }
 
-/// The code unit of a `\uXXXX` escape that `text` begins with.
+/// The code unit of an escape (`\u` and four digits) that `text` begins with.
 fn unit(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     u16::from_str_radix(digits, 16).ok().filter(|_| digits.bytes().all(|b| b.is_ascii_hexdigit()))
