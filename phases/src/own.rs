@@ -7,7 +7,7 @@
 
 /// Opening and closing text of the engine's own blocks; a block that is not closed reaches to the
 /// end.
-const BLOCKS: &[(&str, &str)] = &[
+pub const BLOCKS: &[(&str, &str)] = &[
     ("<lifecycle-memory", "</lifecycle-memory>"),
     ("<lifecycle-health", "</lifecycle-health>"),
     ("<!-- lifecycle:begin", "<!-- lifecycle:end -->"),
@@ -21,7 +21,7 @@ const LINE: &str = "<!-- lifecycle:";
 pub fn without_own(text: &str, wordings: &[String]) -> String {
     let mut rest = text.to_string();
     for (open, close) in BLOCKS {
-        rest = without_blocks(&rest, open, close);
+        rest = without_blocks(&rest, open, close, |_| {});
     }
     let wordings: Vec<String> = wordings
         .iter()
@@ -38,13 +38,16 @@ pub fn without_own(text: &str, wordings: &[String]) -> String {
     rest.lines().filter(|line| !is_own(line)).collect::<Vec<_>>().join("\n")
 }
 
-fn without_blocks(text: &str, open: &str, close: &str) -> String {
+/// `text` without the blocks from `open` to `close`, each of which is shown to `found`; a block that
+/// is not closed reaches to the end.
+pub fn without_blocks(text: &str, open: &str, close: &str, mut found: impl FnMut(&str)) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(open) {
         out.push_str(&rest[..at]);
         let block = &rest[at..];
         let end = block.find(close).map_or(block.len(), |end| end + close.len());
+        found(&block[..end]);
         rest = &block[end..];
     }
     out + rest

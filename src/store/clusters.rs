@@ -1,6 +1,7 @@
 //! Clusters that did not become proven entries, and what replies were worth.
 
 use crate::error::Result;
+use lifecycle_phases::consolidate::Decision;
 use lifecycle_phases::step::ClusterOutcome;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use std::collections::BTreeSet;
@@ -137,6 +138,27 @@ pub struct QualityRow<'a> {
     pub text_hash: &'a str,
     /// `merge` or `observe`.
     pub purpose: &'a str,
+}
+
+impl<'a> QualityRow<'a> {
+    /// What the reply for a merge came to; who wrote it, when and for what is the caller's.
+    pub fn of(decision: &'a Decision) -> Self {
+        let measures = &decision.measures;
+        Self {
+            accepted: decision.drafts.len(),
+            refused: &measures.refused,
+            coverage: measures.coverage,
+            quoted: decision.drafts.iter().map(|draft| draft.quoted).sum(),
+            bad_kinds: measures.bad_kinds,
+            bad_attribution: measures.bad_attribution,
+            duplicate_title: measures.duplicate_title,
+            no_file: measures.no_file,
+            kept_reason: measures.kept_reason,
+            chars: measures.chars,
+            purpose: "merge",
+            ..Self::default()
+        }
+    }
 }
 
 /// Records what a reply was worth.

@@ -7,29 +7,12 @@ use crate::support::standin::{Standin, Vectors};
 use crate::support::{Home, Outcome};
 use rusqlite::Connection;
 use serde_json::json;
-use std::io::Write;
-use std::process::{Child, Stdio};
+use std::process::Child;
 use std::time::Duration;
 
 const HOOKS: usize = 50;
 const NOTES: usize = 8;
 const SEARCHES: usize = 4;
-
-fn start(home: &Home, args: &[&str], input: Option<&str>) -> Child {
-    let mut child = home
-        .command(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut pipe = child.stdin.take().unwrap();
-    if let Some(input) = input {
-        // A command may end before it has read everything.
-        let _ = pipe.write_all(input.as_bytes());
-    }
-    child
-}
 
 fn asked_by_protocol() -> String {
     let call = |id: u32, name: &str, arguments: serde_json::Value| {
@@ -65,17 +48,17 @@ fn round(round: usize) {
         .collect();
     let mut started: Vec<(&str, Child)> = Vec::new();
     for (n, event) in events.iter().enumerate() {
-        started.push(("hook", start(&home, &["hook", "claude-code"], Some(event))));
+        started.push(("hook", home.start(&["hook", "claude-code"], event.as_bytes())));
         if n % 25 == 3 {
-            started.push(("run", start(&home, &["run"], None)));
-            started.push(("mcp", start(&home, &["mcp"], Some(&asked_by_protocol()))));
+            started.push(("run", home.start(&["run"], b"")));
+            started.push(("mcp", home.start(&["mcp"], asked_by_protocol().as_bytes())));
         }
         if n % 6 == 1 && n / 6 < NOTES {
             let note = format!("Quay {} was dredged to {} m", n / 6, 9 + n);
-            started.push(("add", start(&home, &["add", "--project", "p", &note], None)));
+            started.push(("add", home.start(&["add", "--project", "p", &note], b"")));
         }
         if n % 12 == 5 {
-            started.push(("search", start(&home, &["search", "quay hawser", "--json"], None)));
+            started.push(("search", home.start(&["search", "quay hawser", "--json"], b"")));
         }
     }
     let count = |what: &str| started.iter().filter(|(name, _)| *name == what).count();

@@ -22,6 +22,7 @@ pub mod note;
 mod numbers;
 mod prepared;
 pub mod prompt;
+mod records;
 pub mod reply;
 pub mod schema;
 pub mod sentences;

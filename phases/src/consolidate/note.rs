@@ -31,34 +31,9 @@ impl Cluster {
         hex(ids.join(",").as_bytes(), 16)
     }
 
-    /// Whether all members say the same but for a running number ("Observation 07: rope"): records of
-    /// several things, of which no single text could be made without losing which.
-    fn is_numbered(&self) -> bool {
-        let parted =
-            |text: &str| -> (String, String) { text.chars().partition(|ch| !ch.is_ascii_digit()) };
-        let all: Vec<(String, String)> =
-            self.members.iter().map(|entry| parted(&entry.text)).collect();
-        let numbers: std::collections::BTreeSet<&String> = all.iter().map(|one| &one.1).collect();
-        // A long text says more than which one it is about.
-        let is_short = |entry: &Entry| entry.text.split_whitespace().count() <= 8;
-        all.len() > 1
-            && self.members.iter().all(is_short)
-            && numbers.len() == all.len()
-            && all.iter().all(|one| one.0 == all[0].0)
-            && self.members.iter().all(|entry| {
-                entry.text.split_whitespace().any(|word| {
-                    word.ends_with(':')
-                        && word.trim_end_matches(':').bytes().all(|b| b.is_ascii_digit())
-                })
-            })
-    }
-
     /// Whether it holds an entry that has yet to be consolidated. A protected one stays buffered
     /// when a proven entry quotes it, so it counts only where nothing was proven yet.
     pub fn is_fresh(&self) -> bool {
-        if self.is_numbered() {
-            return false;
-        }
         let fresh = |entry: &Entry| {
             entry.state == State::Buffered && (self.replaces.is_empty() || !entry.is_protected())
         };

@@ -4,6 +4,7 @@ use super::decide::{Draft, Rejection};
 use super::extractive;
 use super::note::{Cluster, Note, notes};
 use super::prompt::{Question, question};
+use super::records::are_numbered;
 use super::values::{Comparison, compare};
 use crate::entry::{Entry, EntryId};
 use crate::plan::{Phase, PlannedStep};
@@ -76,9 +77,22 @@ pub fn prepare(cluster: &Cluster) -> Prepared {
 }
 
 impl Prepared {
-    /// Whether enough notes are left once contradictions are set aside.
+    /// Whether enough notes are left once contradictions are set aside, and they speak of one thing.
     pub fn is_mergeable(&self, limits: &Limits) -> bool {
-        self.notes.len() >= limits.min_cluster
+        self.notes.len() >= limits.min_cluster && !are_numbered(&self.notes)
+    }
+
+    /// Why a cluster that is not mergeable stays as it is.
+    pub fn set_aside(&self) -> Rejection {
+        let rejection = |outcome, reason: &str| Rejection { outcome, reason: reason.into() };
+        match self.conflict() {
+            Some(conflict) => conflict,
+            None if are_numbered(&self.notes) => rejection(
+                ClusterOutcome::Declined,
+                "records that a running number tells apart, not one fact",
+            ),
+            None => rejection(ClusterOutcome::Waiting, "too few entries"),
+        }
     }
 
     /// The question for a model. `rules` is the text of `config/prompts/merge.md`.

@@ -22,20 +22,11 @@ const STOP: &[&str] = &[
     "nicht", "zu", "zum", "zur", "im", "am", "dass", "auch", "noch", "nur", "wenn", "wie", "als",
 ];
 
-/// Words that deny.
-const NEGATION: &[&str] = &[
-    "not",
-    "no",
-    "never",
+/// Further words that deny, or that a sentence can do without.
+const SOFT_NEGATION: &[&str] = &[
     "none",
     "nothing",
-    "without",
-    "cannot",
-    "neither",
     "nor",
-    "forbid",
-    "forbids",
-    "forbidden",
     "avoid",
     "ban",
     "banned",
@@ -63,31 +54,10 @@ const NEGATION: &[&str] = &[
     "stop",
     "stopped",
     "removed",
-    "pas",
-    "jamais",
-    "aucun",
-    "aucune",
-    "sans",
     "ni",
     "interdit",
     "interdite",
-    "nicht",
-    "nie",
-    "niemals",
-    "kein",
-    "keine",
-    "keinen",
-    "keinem",
-    "keiner",
-    "keines",
-    "nichts",
-    "niemand",
-    "weder",
-    "ohne",
-    "verboten",
     "non",
-    "ne",
-    "rien",
     "exclude",
     "excludes",
     "excluded",
@@ -249,7 +219,7 @@ pub fn is_stop(word: &str) -> bool {
 
 /// Whether a word (lower case) denies.
 pub fn is_negation(word: &str) -> bool {
-    has(NEGATION, word) || is_contracted(word)
+    has(SOFT_NEGATION, word) || has(STRICT_NEGATION, word) || is_contracted(word)
 }
 
 /// `don't`, `dont`, `n'est`.

@@ -5,14 +5,9 @@
 //! the assistant reads. They are cut out of what was said, and remembered, so that a reply which
 //! only repeats them is not taken for news.
 
+use lifecycle_phases::own::{BLOCKS, without_blocks};
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
-
-/// Opening and closing text of the engine's own blocks.
-const BLOCKS: &[(&str, &str)] = &[
-    ("<lifecycle-memory", "</lifecycle-memory>"),
-    ("<!-- lifecycle:begin", "<!-- lifecycle:end -->"),
-];
 
 /// Opening and closing text of what a program puts into a prompt.
 const REMINDER: (&str, &str) = ("<system-reminder>", "</system-reminder>");
@@ -45,7 +40,7 @@ impl Echo {
     pub fn cut(&mut self, text: &str) -> String {
         let mut rest = text.to_string();
         for (open, close) in BLOCKS {
-            rest = cut_blocks(&rest, open, close, |block| self.learn(block));
+            rest = without_blocks(&rest, open, close, |block| self.learn(block));
         }
         rest
     }
@@ -100,21 +95,7 @@ fn fact_of(line: &str) -> &str {
 
 /// `text` without reminders that the assistant's program put there.
 pub fn cut_reminders(text: &str) -> String {
-    cut_blocks(text, REMINDER.0, REMINDER.1, |_| {})
-}
-
-/// `text` without the blocks from `open` to `close`; a block that is not closed reaches to the end.
-fn cut_blocks(text: &str, open: &str, close: &str, mut found: impl FnMut(&str)) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(open) {
-        out.push_str(&rest[..at]);
-        let block = &rest[at..];
-        let end = block.find(close).map_or(block.len(), |end| end + close.len());
-        found(&block[..end]);
-        rest = &block[end..];
-    }
-    out + rest
+    without_blocks(text, REMINDER.0, REMINDER.1, |_| {})
 }
 
 /// Each run of [`RUN`] words of a text, as a number.

@@ -247,25 +247,14 @@ fn print(session: &Session, judged: &[Judged]) -> Result<()> {
     let mut table = Store::in_memory()?;
     for one in judged {
         let hash = lifecycle_phases::ContentHash::of(&one.text).0;
-        let measures = &one.decision.measures;
         let row = QualityRow {
             at: session.clock.now(),
             provider: "replay",
-            purpose: "merge",
             model: &one.model,
             cluster: &one.cluster,
             accepted: one.decision.drafts.len().max(usize::from(one.now().is_empty())),
-            refused: &measures.refused,
-            coverage: measures.coverage,
-            quoted: one.decision.drafts.iter().map(|draft| draft.quoted).sum(),
-            bad_kinds: measures.bad_kinds,
-            bad_attribution: measures.bad_attribution,
-            duplicate_title: measures.duplicate_title,
-            no_file: measures.no_file,
-            kept_reason: measures.kept_reason,
-            chars: measures.chars,
             text_hash: &hash,
-            call: None,
+            ..QualityRow::of(&one.decision)
         };
         table.write(|tx| store::insert_quality(tx, &row))?;
     }

@@ -177,10 +177,10 @@ impl Work {
     }
 
     fn consolidate(&mut self, ctx: &mut Context<'_>, due: Vec<Due>) -> Result<()> {
-        let (ready, conflicting): (Vec<Due>, Vec<Due>) =
+        let (ready, aside): (Vec<Due>, Vec<Due>) =
             due.into_iter().partition(|due| due.prepared.is_mergeable(&self.limits));
-        for due in conflicting {
-            self.reject(ctx, &due, Failed::from_conflict(&due.prepared))?;
+        for due in aside {
+            self.reject(ctx, &due, Failed::set_aside(&due.prepared))?;
         }
         let progress = Progress::of("merging clusters", ready.len());
         let mut rest = VecDeque::from(ready);
@@ -368,7 +368,6 @@ impl Work {
         decision: &Decision,
         source: &Source<'_>,
     ) -> Result<()> {
-        let measures = &decision.measures;
         let hash = lifecycle_phases::ContentHash::of(source.text).0;
         let row = store::QualityRow {
             call: source.call,
@@ -376,18 +375,8 @@ impl Work {
             provider: source.provider,
             model: source.model,
             cluster: &prepared.key,
-            accepted: decision.drafts.len(),
-            refused: &measures.refused,
-            coverage: measures.coverage,
-            quoted: decision.drafts.iter().map(|draft| draft.quoted).sum(),
-            bad_kinds: measures.bad_kinds,
-            bad_attribution: measures.bad_attribution,
-            duplicate_title: measures.duplicate_title,
-            no_file: measures.no_file,
-            kept_reason: measures.kept_reason,
-            chars: measures.chars,
             text_hash: &hash,
-            purpose: "merge",
+            ..store::QualityRow::of(decision)
         };
         ctx.store.write(|tx| store::insert_quality(tx, &row))
     }

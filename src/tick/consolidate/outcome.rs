@@ -36,12 +36,9 @@ impl Failed {
         Self::new(ClusterOutcome::Failed, format!("the merge could not be embedded: {why}"), false)
     }
 
-    /// Contradictions that dates do not settle.
-    pub fn from_conflict(prepared: &Prepared) -> Self {
-        prepared.conflict().map_or_else(
-            || Self::new(ClusterOutcome::Waiting, "too few entries", false),
-            |rejection| Self { rejection, counts: false, until: None },
-        )
+    /// Nothing is asked about it.
+    pub fn set_aside(prepared: &Prepared) -> Self {
+        Self { rejection: prepared.set_aside(), counts: false, until: None }
     }
 
     /// What a decision without a draft says.

@@ -7,7 +7,8 @@ fn the_protected_stay_and_the_rest_is_not_swept_away() {
     let home = Home::new();
     let notes = fixture("cases/45-mass-expiry-brake/notes.jsonl").display().to_string();
     home.run(&["add", "--file", &notes]).success();
-    home.run(&["run", "--now", "2027-06-01T00:00:00Z"]);
+    let run = home.run(&["run", "--now", "2027-06-01T00:00:00Z"]);
+    assert!(run.said().contains("records that a running number tells apart"), "{}", run.out);
     let active = home.texts(&[]);
     assert!(active.len() >= 45, "only {} of 60 are left", active.len());
     for protected in ["Observation 07: rope", "Observation 21: valve", "Observation 40: hatch"] {

@@ -11,7 +11,7 @@ pub mod tools;
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// A fresh folder with a home, a project folder and a store inside.
 pub struct Home {
@@ -83,6 +83,11 @@ impl Home {
 
     /// Runs the command with `input` on standard input.
     pub fn run_with(&self, args: &[&str], input: &[u8]) -> Outcome {
+        Outcome::from(self.start(args, input).wait_with_output().unwrap())
+    }
+
+    /// Starts the command with `input` on standard input and goes on.
+    pub fn start(&self, args: &[&str], input: &[u8]) -> Child {
         let mut child = self
             .command(args)
             .stdin(Stdio::piped())
@@ -92,7 +97,7 @@ impl Home {
             .unwrap();
         // The command may end without reading all of it.
         let _ = child.stdin.take().unwrap().write_all(input);
-        Outcome::from(child.wait_with_output().unwrap())
+        child
     }
 
     /// Runs the command, expects success, and reads its JSON.
