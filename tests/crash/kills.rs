@@ -2,7 +2,7 @@
 
 use super::number;
 use super::world::{Act, World};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Kills `act` at each of its points (each `stride`-th), and says how many kills that were.
 fn at_every_effect(act: Act, stride: usize) -> usize {
@@ -54,20 +54,27 @@ fn killed_at_random_times_it_is_completed() {
         world.reset();
         let started = Instant::now();
         assert!(world.command().output().unwrap().status.code().is_some());
-        let whole = started.elapsed();
-        let mut kills = 0;
-        for round in 0..wanted.div_ceil(3) {
-            // Some of the time falls behind the end; those rounds kill nothing.
+        // How long an act takes changes with what else the machine does: where a kill came too late,
+        // the next one comes sooner.
+        let mut span = started.elapsed();
+        let (mut kills, wanted) = (0, wanted.div_ceil(3));
+        for round in 0..wanted * 10 {
+            if kills == wanted {
+                break;
+            }
             world.reset();
             let mut child = world.command().spawn().unwrap();
-            std::thread::sleep(whole.mul_f64(part(round * 3 + n)));
+            std::thread::sleep(span.mul_f64(part(round * 3 + n)));
             child.kill().unwrap();
-            kills += usize::from(child.wait_with_output().unwrap().status.code().is_none());
+            match child.wait_with_output().unwrap().status.code() {
+                None => kills += 1,
+                Some(_) => span = span.mul_f64(0.7),
+            }
             let what = format!("{act:?}, random kill {round}");
             world.finish(&what);
             world.same(&calm, &what);
         }
-        println!("{act:?}: killed {kills} times within {whole:?}");
-        assert!(kills > 0 || whole < Duration::from_millis(50));
+        println!("{act:?}: killed {kills} times within {span:?}");
+        assert_eq!(kills, wanted, "{act:?}");
     }
 }
