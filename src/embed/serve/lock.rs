@@ -50,7 +50,8 @@ fn open(paths: &Paths) -> Result<File> {
 pub fn start_for_session(paths: &Paths) -> Result<bool> {
     let variable = std::env::var("LIFECYCLE_EMBED__SERVE").unwrap_or_default();
     let file = std::fs::read_to_string(&paths.config_file).unwrap_or_default();
-    let may_be_wanted = variable == "start" || file.contains("start");
+    let says_start = |line: &str| line.contains("serve") && line.contains("start");
+    let may_be_wanted = variable == "start" || file.lines().any(says_start);
     if may_be_wanted { start_detached(paths) } else { Ok(false) }
 }
 
