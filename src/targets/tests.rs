@@ -31,6 +31,17 @@ fn markdown_gets_a_block_at_the_end_of_the_section() {
 }
 
 #[test]
+fn an_item_goes_on_below_and_leaves_whole() {
+    for eol in ["\n", "\r\n"] {
+        let with = |text: &str| text.replace('\n', eol);
+        let ours = "# A\n\n- one\n\n<!-- lifecycle:begin -->\n- our fact\n  goes on\n  - nested\n- other\n<!-- lifecycle:end -->\n";
+        let withdraw = op(&["A".to_string()], "our fact goes on", Change::Withdraw);
+        let after = text(Format::Markdown, &with(ours), &[withdraw]);
+        assert_eq!(after, with(&ours.replace("- our fact\n  goes on\n", "")), "{eol:?}");
+    }
+}
+
+#[test]
 fn two_blocks_become_one() {
     let base = "# C\n<!-- lifecycle:begin -->\n- a\n<!-- lifecycle:end -->\nmiddle\n<!-- lifecycle:begin -->\n- stale\n<!-- lifecycle:end -->\ntail\n";
     let after = text(Format::Markdown, base, &[add(&["C"], "new")]);

@@ -206,17 +206,20 @@ fn write(
             note_refusal(ctx, &group.path, &why);
             Ok(())
         }
-        Err(error) => {
-            let why = error.to_string();
-            let steps: Vec<usize> = group.steps.iter().map(|step| step.n).collect();
-            ctx.store.write(|tx| {
-                routes::set_write(tx, id, "refused")?;
-                steps.iter().try_for_each(|n| store::set_step_status(tx, tick, *n, "refused", &why))
-            })?;
-            note_refusal(ctx, &group.path, &why);
-            Ok(())
-        }
+        Err(error) => refuse_write(ctx, id, &group, &error.to_string()),
     }
+}
+
+/// Closes a recorded write that was not done; the file is as it was.
+pub(super) fn refuse_write(ctx: &mut Context<'_>, id: i64, group: &Group, why: &str) -> Result<()> {
+    let tick = ctx.tick_id()?;
+    ctx.store.write(|tx| {
+        routes::set_write(tx, id, "refused")?;
+        let mut steps = group.steps.iter();
+        steps.try_for_each(|step| store::set_step_status(tx, tick, step.n, "refused", why))
+    })?;
+    note_refusal(ctx, &group.path, why);
+    Ok(())
 }
 
 pub(super) fn begin(

@@ -3,7 +3,7 @@
 //!
 //! An undo records its writes as a tick does, so it is itself taken back: by what it had undone.
 
-use super::files::{Group, begin, format_of, line_op, note_refusal, path_of, put};
+use super::files::{Group, begin, format_of, line_op, note_refusal, path_of, put, refuse_write};
 use super::{Context, Level};
 use crate::error::{Error, Result};
 use crate::store::{self, StepRecord, routes};
@@ -66,7 +66,9 @@ fn undo_write(
         (_, true) => "is byte for byte as before that tick",
         (_, false) => "was changed since: our lines of that tick are taken back, the rest stays",
     };
-    record_restore(ctx, &path, now, restored, inverse)?;
+    if !record_restore(ctx, &path, now, restored, inverse)? {
+        return Ok(());
+    }
     ctx.note(Level::Info, Phase::Route, format!("{} {how}", path.display()));
     ctx.store.write(|tx| routes::set_write(tx, write.id, "undone"))?;
     take_back_rows(ctx, write.tick, &undone)
@@ -145,20 +147,29 @@ fn inverse(planned: &PlannedStep) -> Option<PlannedStep> {
     Some(step)
 }
 
-/// Writes the restored content as a recorded write of the undoing tick.
+/// Writes the restored content as a recorded write of the undoing tick. `false`: the file may not be
+/// written and is as it was, which is noted.
 fn record_restore(
     ctx: &mut Context<'_>,
     path: &Path,
     before: Option<Vec<u8>>,
     after: Option<Vec<u8>>,
     mut steps: Vec<PlannedStep>,
-) -> Result<()> {
+) -> Result<bool> {
     ctx.number(&mut steps);
     let tick = ctx.tick_id()?;
     let group = Group { path: path.to_path_buf(), planned_on: None, steps };
     let id = begin(ctx, tick, &group, before.as_deref(), after.as_deref())?;
-    if before != after {
-        put(path, before.as_deref(), after.as_deref()).map_err(|error| Error::io(path, &error))?;
+    let written = match before == after {
+        true => Ok(()),
+        false => put(path, before.as_deref(), after.as_deref()),
+    };
+    if let Err(error) = written {
+        if door::read(path).is_ok_and(|now| now == before) {
+            refuse_write(ctx, id, &group, &error.to_string())?;
+            return Ok(false);
+        }
+        return Err(Error::io(path, &error));
     }
     ctx.store.write(|tx| {
         for step in &group.steps {
@@ -167,7 +178,7 @@ fn record_restore(
         routes::set_write(tx, id, "done")
     })?;
     ctx.performed.extend(group.steps);
-    Ok(())
+    Ok(true)
 }
 
 fn take_back_rows(ctx: &mut Context<'_>, tick: i64, undone: &[&StepRecord]) -> Result<()> {

@@ -54,6 +54,24 @@ fn a_line_moved_into_the_users_own_text_is_known_there() {
     assert_eq!(home.get("CLAUDE.md"), text, "the line is the user's now");
 }
 
+/// An item on two lines is one item: a wrapped line of ours stays ours, and leaves as a whole.
+#[test]
+fn a_line_that_is_wrapped_is_the_same_line() {
+    let home = two_lines();
+    let text = home.get("CLAUDE.md");
+    let wrapped = text.replace("of the database has", "of the database\n  has");
+    assert_ne!(text, wrapped);
+    stays(&home, &wrapped);
+    let entries = home.json(&["list"]);
+    let entries = entries.as_array().unwrap();
+    assert_eq!(entries.len(), 2, "nothing came in as new");
+    let fact = entries.iter().find(|entry| entry["text"] == FACT).unwrap();
+    home.run(&["forget", fact["id"].as_str().unwrap()]).success();
+    home.route().success();
+    let left = home.get("CLAUDE.md");
+    assert_eq!(left, text.replace(&format!("- {FACT}\n"), ""), "no rest of it stays");
+}
+
 #[test]
 fn markers_taken_away_make_the_lines_the_users() {
     let home = two_lines();
@@ -124,4 +142,22 @@ fn a_long_entry_is_a_readable_line_and_why_has_the_rest() {
     assert!(why.success().said().contains("Nobody remembers why"));
     home.route().success();
     assert_eq!(home.get("CLAUDE.md"), text);
+}
+
+/// A file that a link has come to stand for is shown; the rest of the tick is taken back.
+#[cfg(unix)]
+#[test]
+fn an_undo_goes_on_beside_a_file_that_is_a_link_now() {
+    let home = two_lines();
+    let (file, aside) = (home.project().join("CLAUDE.md"), home.project().join("aside.md"));
+    std::fs::rename(&file, &aside).unwrap();
+    std::os::unix::fs::symlink(&aside, &file).unwrap();
+    let linked = home.get("aside.md");
+    let undo = home.run(&["undo"]);
+    assert!(matches!(undo.code, 0 | 6), "{}{}", undo.out, undo.err);
+    assert!(undo.said().contains("symbolic link"), "{}", undo.out);
+    assert_eq!(home.get("aside.md"), linked);
+    assert!(file.is_symlink());
+    home.run(&["run"]);
+    assert_eq!(home.get("aside.md"), linked, "no later run is held up or writes there");
 }

@@ -67,9 +67,8 @@ pub fn render(text: &str, ops: &[LineOp]) -> Result<String, TargetError> {
 pub fn strip(text: &str, ours: &[String]) -> Result<String, TargetError> {
     let layout = Layout::of(text)?;
     let edits = layout.blocks.iter().map(|block| {
-        let theirs: String = text[block.inner.clone()]
-            .split_inclusive('\n')
-            .filter(|line| !item_text(line).is_some_and(|item| ours.iter().any(|our| our == item)))
+        let theirs: String = pieces(&text[block.inner.clone()])
+            .filter(|piece| !item_text(piece).is_some_and(|item| ours.contains(&item)))
             .collect();
         match theirs.trim().is_empty() {
             true => (with_separators(text, block), String::new()),
@@ -105,7 +104,7 @@ fn place(
     let holds = |part: &usize| {
         let now = wanted.get(part).cloned();
         let lines = now.unwrap_or_else(|| block_lines(text, layout, *part));
-        lines.iter().any(|raw| item_text(raw) == Some(line))
+        lines.iter().any(|raw| item_text(raw).as_ref() == Some(line))
     };
     named.filter(holds).or_else(|| (0..layout.parts.len()).find(holds)).or(named).map_or_else(
         || match op.change {
@@ -117,7 +116,7 @@ fn place(
 }
 
 fn change(lines: &mut Vec<String>, op: &LineOp) -> Result<(), TargetError> {
-    let at = |line: &str| lines.iter().position(|raw| item_text(raw) == Some(line));
+    let at = |line: &str| lines.iter().position(|raw| item_text(raw).as_deref() == Some(line));
     let new = format!("- {}", op.line);
     match &op.change {
         Change::Add if at(&op.line).is_none() => lines.push(new),
@@ -139,11 +138,40 @@ fn change(lines: &mut Vec<String>, op: &LineOp) -> Result<(), TargetError> {
     Ok(())
 }
 
-/// The raw lines of a part's block, line ends left out.
+/// The raw pieces of a part's block, the line end of each left out.
 fn block_lines(text: &str, layout: &Layout, part: usize) -> Vec<String> {
     layout.blocks_of(part).next().map_or_else(Vec::new, |block| {
-        text[block.inner.clone()].lines().map(str::to_string).collect()
+        let without_end = |piece: &str| piece[..piece.len() - last_line_end(piece)].to_string();
+        pieces(&text[block.inner.clone()]).map(without_end).collect()
     })
+}
+
+/// What a block holds, piece by piece with their line ends: a list item with the lines that go on
+/// with it, or a line by itself.
+fn pieces(inner: &str) -> impl Iterator<Item = &str> {
+    let mut rest = inner;
+    std::iter::from_fn(move || {
+        let mut end = rest.find('\n').map_or(rest.len(), |at| at + 1);
+        if is_item(rest) {
+            while goes_on(&rest[end..]) {
+                end += rest[end..].find('\n').map_or(rest.len() - end, |at| at + 1);
+            }
+        }
+        let (piece, later) = rest.split_at(end);
+        rest = later;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+/// Whether a line goes on with the item above it: indented, and neither blank nor an item, a fence or
+/// a comment of its own.
+fn goes_on(text: &str) -> bool {
+    let line = text.lines().next().unwrap_or("");
+    let words = line.trim_start();
+    line.starts_with([' ', '\t'])
+        && !words.is_empty()
+        && !is_item(words)
+        && !["```", "~~~", "<!--"].iter().any(|start| words.starts_with(start))
 }
 
 fn edit(
@@ -222,17 +250,24 @@ fn outside<'a>(text: &str, part: Range<usize>, blocks: impl Iterator<Item = &'a 
 }
 
 fn items(text: &str, block: &Block) -> Vec<Item> {
-    let first = line_number(text, block.inner.start);
-    let lines = text[block.inner.clone()].lines().enumerate();
-    lines
-        .filter_map(|(n, raw)| Some(Item { text: item_text(raw)?.to_string(), line: first + n }))
-        .collect()
+    let mut line = line_number(text, block.inner.start);
+    let mut found = Vec::new();
+    for piece in pieces(&text[block.inner.clone()]) {
+        found.extend(item_text(piece).map(|text| Item { text, line }));
+        line += piece.matches('\n').count();
+    }
+    found
 }
 
-/// The text of a list item at top level.
-fn item_text(raw: &str) -> Option<&str> {
-    let rest = raw.strip_prefix(['-', '*', '+'])?;
-    rest.strip_prefix([' ', '\t']).map(str::trim).filter(|text| !text.is_empty())
+/// The text of a list item at top level, on one line.
+fn item_text(raw: &str) -> Option<String> {
+    let lines: Vec<&str> = raw.get(1..).filter(|_| is_item(raw))?.lines().map(str::trim).collect();
+    Some(lines.join(" ").trim().to_string()).filter(|text| !text.is_empty())
+}
+
+/// Whether a list item begins there.
+fn is_item(text: &str) -> bool {
+    text.strip_prefix(['-', '*', '+']).is_some_and(|rest| rest.starts_with([' ', '\t']))
 }
 
 /// The result, read again: blocks as wanted, headings as before, every other byte as before.
