@@ -1,5 +1,6 @@
 //! The layers of settings and where each value came from.
 
+use super::ranges::problem;
 use super::{DEFAULTS, Settings};
 use crate::error::{Error, Result};
 use crate::paths::Paths;
@@ -142,6 +143,10 @@ impl Layers {
     fn set(&mut self, key: &str, value: Value, origin: Origin) -> Result<()> {
         if !self.origins.contains_key(key) && !OPEN_TABLES.iter().any(|open| is_below(key, open)) {
             return Err(self.unknown(key, &origin));
+        }
+        if let Some(problem) = problem(key, &value) {
+            return Err(Error::config(format!("{origin}: {key}: {problem}"))
+                .hint(format!("`lifecycle config explain {key}` says what it is for")));
         }
         let mut table = self.document.as_table_mut();
         let mut parts: Vec<&str> = key.split('.').collect();

@@ -4,6 +4,7 @@
 //! is an error that names the nearest one. Each value remembers the layer it came from.
 
 mod layers;
+mod ranges;
 mod settings;
 
 pub use layers::{Layers, Origin, open_table};

@@ -118,6 +118,11 @@ fn an_unknown_setting() {
     refused(home.run(&["status"]), 3, "agee", "age");
     std::fs::write(&file, "[age]\nnewer_entries = \"many\"\n").unwrap();
     refused(home.run(&["status"]), 3, "age.newer_entries", "config show --origin");
+    std::fs::write(&file, "[route]\nfloor = nan\n").unwrap();
+    refused(home.run(&["run"]), 3, "route.floor", "config explain");
+    std::fs::remove_file(&file).unwrap();
+    refused(home.run(&["--set", "route.floor=inf", "run"]), 3, "route.floor", "config explain");
+    refused(home.run(&["--set", "route.near=7", "status"]), 3, "from 0 to 1", "config explain");
 }
 
 #[test]
