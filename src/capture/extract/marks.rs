@@ -52,9 +52,8 @@ impl Marks {
         let mut marked: Vec<(Kind, String)> = Vec::new();
         for (at, mark) in found.iter().enumerate() {
             let (before, follows) = (&pieces[at], pieces[at + 1].says());
-            let is_behind = mark.is_tag
-                && before.says()
-                && (!follows || !(before.taken || before.is_ended()));
+            let is_behind =
+                mark.is_tag && before.says() && (!follows || !(before.taken || before.is_ended()));
             if !is_behind {
                 pieces[at + 1].taken = true;
                 marked.push((mark.kind, trimmed(pieces[at + 1].text)));

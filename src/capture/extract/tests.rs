@@ -179,7 +179,10 @@ fn each_of_several_marks_gives_its_own_entry() {
     for (text, wanted) in [
         (
             "remember: quay 3 floods at spring tide #decision we berth tankers at quay 5",
-            vec![("quay 3 floods at spring tide", Insight), ("we berth tankers at quay 5", Decision)],
+            vec![
+                ("quay 3 floods at spring tide", Insight),
+                ("we berth tankers at quay 5", Decision),
+            ],
         ),
         (
             "Remember: quay 3 floods. Remember: crane 7 is locked.",
