@@ -224,9 +224,9 @@ def turns(cases, scale, usual, count, seconds):
     return gathered
 
 
-def commit():
+def commit(program):
     done = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True,
-                          cwd=os.path.dirname(os.path.abspath(__file__)))
+                          cwd=os.path.dirname(program))
     return done.stdout.strip()
 
 
@@ -274,7 +274,7 @@ def main():
         print("left out: disk full (no right to mount a tmpfs)")
     if args.out:
         with open(args.out, "a") as file:
-            line = {"commit": commit(), "cores": os.cpu_count(), "load": load, "load_after": after,
+            line = {"commit": commit(program), "cores": os.cpu_count(), "load": load, "load_after": after,
                     "priority": os.sched_getscheduler(0) or os.nice(0), "rows": rows}
             file.write(json.dumps(line) + "\n")
     slow = [name for name in cases if rows[name][1]["p50_ms"] > LIMIT_MS]
