@@ -9,7 +9,7 @@ use super::note::Note;
 use super::sentences::sentences;
 use super::swapped::swapped;
 use super::values::{Comparison, words};
-use super::wording::{bounds, marks_former, multiplier, reversed, unknown_subject};
+use super::wording::{bounds, marks_former, multiplier, reversed, unknown_subject, unsupported};
 use super::words::{is_stop, stem, unit};
 use std::fmt;
 
@@ -18,6 +18,8 @@ use std::fmt;
 pub enum Refusal {
     /// A number, name, path, … that is in no source.
     InventedFact(String),
+    /// A sentence of which the sources say hardly a word.
+    Unsupported(String),
     /// Too little of what the sources state; the share kept.
     Lossy(f64),
     /// A rule lost its "not".
@@ -61,6 +63,7 @@ impl Refusal {
     pub fn name(&self) -> &'static str {
         match self {
             Self::InventedFact(_) => "invented_fact",
+            Self::Unsupported(_) => "unsupported",
             Self::Lossy(_) => "lossy_merge",
             Self::NegationLost(_) => "negation_lost",
             Self::NegationAdded(_) => "negation_added",
@@ -91,7 +94,8 @@ impl fmt::Display for Refusal {
             Self::Lossy(share) => {
                 write!(f, ": keeps {:.0} % of what the sources state", share * 100.0)
             }
-            Self::NegationLost(what)
+            Self::Unsupported(what)
+            | Self::NegationLost(what)
             | Self::NegationAdded(what)
             | Self::Reversed(what)
             | Self::BoundChanged(what)
@@ -131,6 +135,7 @@ pub fn refusals(claim: &Claim<'_>) -> Vec<Refusal> {
     let facts = Facts::of(claim.text);
     let mut found = Vec::new();
     found.extend(invented(claim, &facts));
+    found.extend(unsupported(claim).map(Refusal::Unsupported));
     found.extend(negations(claim));
     found.extend(reversed(claim));
     found.extend(bounds(claim));
