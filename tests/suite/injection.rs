@@ -119,7 +119,9 @@ fn a_quotation_is_no_conclusion_for_the_observer() {
     let prompt = case.server.chats().last().unwrap().prompt();
     assert!(!prompt.contains("evil.example"), "{prompt}");
     for entry in entries(&case.home) {
-        let trusted = ["user", "assistant"].contains(&entry["source"]["origin"].as_str().unwrap());
+        let source = &entry["source"];
+        let origin = source["origin"].as_str().or(source["actor"].as_str()).unwrap();
+        let trusted = ["user", "assistant"].contains(&origin);
         assert!(!(trusted && entry["text"].to_string().contains("evil.example")), "{entry:#}");
     }
 }

@@ -11,7 +11,7 @@ use lifecycle_phases::consolidate::words::{is_stop, stem};
 use lifecycle_phases::own::{BLOCKS, without_blocks};
 use regex::{Regex, RegexBuilder};
 use std::collections::{BTreeSet, HashSet, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 
 /// Opening and closing text of what a program puts into a prompt.
@@ -59,7 +59,7 @@ static ORDER: LazyLock<Regex> = LazyLock::new(|| {
 #[derive(Clone, Debug, Default)]
 pub struct Echo {
     facts: Vec<BTreeSet<String>>,
-    heard: [HashSet<u64>; 2],
+    heard: [HashSet<u64, BuildHasherDefault<Plain>>; 2],
     orders: VecDeque<Order>,
 }
 
@@ -124,7 +124,7 @@ impl Echo {
     /// Whether `statement` is for the most part what a page or a file said: telling of an order is
     /// not giving it.
     fn quotes(&self, statement: &str) -> bool {
-        if self.heard.iter().all(HashSet::is_empty) {
+        if self.heard.iter().all(|heard| heard.is_empty()) {
             return false;
         }
         let is_heard = |run: &&u64| self.heard.iter().any(|heard| heard.contains(run));
@@ -250,15 +250,35 @@ fn runs(text: &str) -> impl Iterator<Item = u64> {
     })
 }
 
-/// A number for a word, whatever its case.
+/// A number for a word, whatever its case (FNV-1a: outputs of hundreds of megabytes go through it).
 fn hash_of(word: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    const START: u64 = 0xcbf2_9ce4_8422_2325;
     if word.is_ascii() {
-        word.bytes().for_each(|byte| hasher.write_u8(byte.to_ascii_lowercase()));
-    } else {
-        word.chars().flat_map(char::to_lowercase).for_each(|ch| ch.hash(&mut hasher));
+        return word.bytes().fold(START, |hash, byte| step(hash, byte.to_ascii_lowercase()));
     }
-    hasher.finish()
+    let lower = word.chars().flat_map(char::to_lowercase);
+    lower.flat_map(|ch| u32::from(ch).to_le_bytes()).fold(START, step)
+}
+
+/// Takes a number that is a hash already as it is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Plain(u64);
+
+impl Hasher for Plain {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash ^ (hash >> 32);
+    }
 }
 
 fn words(text: &str) -> BTreeSet<String> {
