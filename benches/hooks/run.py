@@ -19,7 +19,8 @@ alike, and turns are taken until the time given is used up (a third of it one at
 
 Writes only below a temporary folder and to --out. Needs no package. The condition "disk full" needs
 the right to mount a tmpfs and is left out without it. Ends with 1 where a hook failed, said
-something it must not, or hung, or where the median one at a time passes 50 ms.
+something it must not, or hung, or where the median one at a time passes 50 ms (200 ms with a
+briefing).
 """
 
 import argparse
@@ -38,6 +39,7 @@ import time
 NULL = os.open("/dev/null", os.O_RDWR)
 HUNG = 60
 LIMIT_MS = 50
+BRIEFING_MS = 200
 
 STANDIN = """
 import argparse, hashlib, json, logging, sqlite3, subprocess, sys
@@ -277,9 +279,10 @@ def main():
             line = {"commit": commit(program), "cores": os.cpu_count(), "load": load, "load_after": after,
                     "priority": os.sched_getscheduler(0) or os.nice(0), "rows": rows}
             file.write(json.dumps(line) + "\n")
-    slow = [name for name in cases if rows[name][1]["p50_ms"] > LIMIT_MS]
+    limit = {name: BRIEFING_MS if name.endswith("5,000") else LIMIT_MS for name in cases}
+    slow = [name for name in cases if rows[name][1]["p50_ms"] > limit[name]]
     if slow:
-        sys.exit(f"above {LIMIT_MS} ms one at a time: {', '.join(slow)}")
+        sys.exit(f"above the limit one at a time: {', '.join(slow)}")
 
 
 main()

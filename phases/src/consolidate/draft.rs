@@ -110,8 +110,8 @@ fn whole_clause(title: &str) -> Option<&str> {
         let before_space = title[at + ch.len_utf8()..].starts_with(' ');
         ch == '(' || (matches!(ch, ',' | ';' | ':' | '–' | '—') && before_space)
     });
-    let heads = ends.map(|(at, _)| title[..at].trim_end()).filter(|head| !head.is_empty());
-    heads.filter(|head| head.split_whitespace().count() >= CLAUSE_WORDS).last()
+    let mut heads = ends.map(|(at, _)| title[..at].trim_end());
+    heads.rfind(|head| head.split_whitespace().count() >= CLAUSE_WORDS)
 }
 
 fn starts_with_date(text: &str) -> bool {
