@@ -217,7 +217,11 @@ pub fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
 pub fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // A pipe in the place of a file of ours is an error, not something to wait for.
+        options.mode(0o600).custom_flags(crate::regular::WITHOUT_WAITING);
+    }
     options
 }
 

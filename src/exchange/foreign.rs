@@ -122,11 +122,11 @@ fn open(path: &Path, table: &str) -> Result<Foreign> {
         return Err(Error::input(format!("{}: there is no such file", path.display())));
     }
     let wrong = |why: String| Error::input(format!("{}: {why}", path.display()));
-    let copy = copy_with_log(path).map_err(|error| Error::io(path, &error))?;
+    let copy = copy_with_log(path).map_err(|error| wrong(error.to_string()))?;
     let connection = match &copy {
         Some(folder) => Connection::open(folder.path().join(COPY)),
         None => Connection::open_with_flags(
-            immutable(path),
+            crate::store::immutable_address(path),
             OpenFlags::SQLITE_OPEN_READ_ONLY
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX
                 | OpenFlags::SQLITE_OPEN_URI,
@@ -152,24 +152,9 @@ fn copy_with_log(path: &Path) -> std::io::Result<Option<tempfile::TempDir>> {
     }
     let folder = tempfile::tempdir()?;
     let copy = folder.path().join(COPY);
-    std::fs::copy(path, &copy)?;
-    std::fs::copy(&log, folder.path().join(format!("{COPY}-wal")))?;
+    crate::regular::copy(path, &copy)?;
+    crate::regular::copy(Path::new(&log), &folder.path().join(format!("{COPY}-wal")))?;
     Ok(Some(folder))
-}
-
-/// The address of a file that SQLite must take as it is.
-fn immutable(path: &Path) -> String {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    let mut address = String::from("file:");
-    for byte in path.to_string_lossy().bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b':' => {
-                address.push(char::from(byte));
-            }
-            other => address.push_str(&format!("%{other:02X}")),
-        }
-    }
-    address + "?immutable=1"
 }
 
 fn has_column(connection: &Connection, table: &str, column: &str) -> Result<bool> {

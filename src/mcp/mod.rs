@@ -9,6 +9,7 @@
 //!   switch on the server, not a request to the model.
 //! - No call counts a recall: what a tool with a read-only hint does, it does without writing.
 
+mod relay;
 mod server;
 mod work;
 
@@ -25,10 +26,17 @@ use tokio::net::TcpListener;
 
 /// Serves one client over standard input and output until it closes them.
 pub fn serve_stdio(server: Server) -> Result<()> {
-    runtime()?.block_on(async {
-        let running = server.serve(stdio()).await.map_err(failed)?;
-        running.waiting().await.map(drop).map_err(failed)
-    })
+    let runtime = runtime()?;
+    let done = runtime.block_on(async {
+        let (input, output) = stdio();
+        let relay::Relay { input, output, written } = relay::start(input, output);
+        let running = server.serve((input, output)).await.map_err(failed)?;
+        running.waiting().await.map_err(failed)?;
+        written.await.map_err(failed)
+    });
+    // A read of standard input cannot be called back; nothing waits for it.
+    runtime.shutdown_background();
+    done
 }
 
 /// Serves clients at `http://ADDRESS/mcp` until the process is ended. `ready` is told the address,

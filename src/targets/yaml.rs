@@ -33,17 +33,16 @@ pub fn edit(text: &str, op: &LineOp) -> Result<String, TargetError> {
             return Err(TargetError::LineGone(old.clone()));
         }
     };
+    let edited = "the sequence would not read as wanted";
+    // The file parsed; what does not parse now was made by the edit: an alias without its anchor.
+    let reread = |_: TargetError| TargetError::Unsafe(edited);
     let mut wanted = items(&parse(text)?, &op.section);
     let standing: Vec<String> =
         wanted.iter().filter_map(|v| v.as_str().map(str::to_string)).collect();
     change(&mut wanted, &standing, op);
-    let same = items(&parse(&result)?, &op.section) == wanted
+    let same = items(&parse(&result).map_err(reread)?, &op.section) == wanted
         && others(text, &op.section)? == others(&result, &op.section)?;
-    if same {
-        Ok(result)
-    } else {
-        Err(TargetError::Unsafe("the sequence would not read as wanted"))
-    }
+    if same { Ok(result) } else { Err(TargetError::Unsafe(edited)) }
 }
 
 enum Spot {
@@ -101,13 +100,25 @@ fn find(text: &str, key: &[String]) -> Result<Spot, TargetError> {
         return refuse(&[], "the document is not a mapping");
     }
     let all = lines(text);
-    let separators = all.iter().filter(|line| line.text == "..." || line.text.starts_with("---"));
-    let first = all.iter().position(Line::is_content);
-    if separators.count() > usize::from(first.is_some_and(|n| all[n].text.starts_with("---"))) {
-        return refuse(key, "the file holds several documents");
+    let Some(document) = only_document(&all) else {
+        return refuse(key, "the file holds several documents, and only one can be edited");
+    };
+    descend(text, &all, document, key, &value)
+}
+
+/// The lines between what opens the one document (`%YAML`, `---`) and what closes it (`...`).
+fn only_document(all: &[Line<'_>]) -> Option<Range<usize>> {
+    let content = |from: usize| (from..all.len()).find(|n| all[*n].is_content());
+    let opens = |n: &usize| all[*n].text.starts_with("---");
+    let closes = |n: &usize| all[*n].text == "..." || all[*n].text.starts_with("... ");
+    let mut first = content(0);
+    while let Some(n) = first.filter(|n| all[*n].text.starts_with('%')) {
+        first = content(n + 1);
     }
-    let from = first.map_or(0, |n| n + usize::from(all[n].text.starts_with("---")));
-    descend(text, &all, from..all.len(), key, &value)
+    let start = first.map_or(0, |n| n + usize::from(opens(&n)));
+    let end = (start..all.len()).find(closes).unwrap_or(all.len());
+    let more = (start..end).any(|n| opens(&n)) || content(end + 1).is_some();
+    (!more).then_some(start..end)
 }
 
 fn descend(
@@ -135,7 +146,7 @@ fn descend(
             return sequence(text, all, hit, rest, below, inner, key);
         }
         if !bare(rest).is_empty() {
-            return refuse(&key[..=depth], "is not a block mapping");
+            return refuse(&key[..=depth], marked(rest).unwrap_or("is not a block mapping"));
         }
         (range, value) = (below, Some(inner));
     }
@@ -156,6 +167,18 @@ fn names<'a>(line: &Line<'a>, name: &str) -> Option<&'a str> {
 fn bare(rest: &str) -> &str {
     let rest = rest.trim();
     if rest.starts_with('#') { "" } else { rest }
+}
+
+/// Why a value that begins like this is not edited: its other places would change with it, or lose
+/// what they refer to.
+fn marked(rest: &str) -> Option<&'static str> {
+    match bare(rest).chars().next()? {
+        '&' => Some("has an anchor (`&`), so other places may repeat it; it is not edited"),
+        '*' => Some("is an alias (`*`) of another place; it is not edited"),
+        '!' => Some("has a tag (`!`), which may change what it means; it is not edited"),
+        '|' | '>' => Some("is a block of text, not a list"),
+        _ => None,
+    }
 }
 
 fn children(all: &[Line<'_>], key: usize, end: usize, indent: usize) -> Range<usize> {
@@ -186,6 +209,9 @@ fn sequence(
     if bare(rest).starts_with('[') {
         let open = all[hit].end() - rest.len() + rest.find('[').unwrap_or(0);
         return flow(text, open, value, key);
+    }
+    if let Some(what) = marked(rest) {
+        return refuse(key, what);
     }
     if !bare(rest).is_empty() || !(value.is_null() || value.is_sequence()) {
         return refuse(key, "is not a list");
