@@ -29,7 +29,7 @@ impl Folder {
     /// Whatever opening gives.
     pub fn open(path: &Path) -> io::Result<Self> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        let held = if cfg!(unix) { Some(File::open(path)?) } else { None };
+        let held = hold(path)?;
         let via = held.as_ref().and_then(through).unwrap_or_else(|| path.to_path_buf());
         Ok(Self { path: path.to_path_buf(), via, held })
     }
@@ -92,6 +92,17 @@ impl Folder {
         fault::point("folder synced");
         Ok(())
     }
+}
+
+#[cfg(unix)]
+fn hold(path: &Path) -> io::Result<Option<File>> {
+    use std::os::unix::fs::OpenOptionsExt;
+    OpenOptions::new().read(true).custom_flags(crate::regular::WITHOUT_WAITING).open(path).map(Some)
+}
+
+#[cfg(not(unix))]
+fn hold(_path: &Path) -> io::Result<Option<File>> {
+    Ok(None)
 }
 
 #[cfg(target_os = "linux")]

@@ -92,12 +92,14 @@ fn read(session: &Session, args: &AddArgs) -> Result<Batch> {
         read_lines(session, args, file, &mut read)?;
         return Ok(read);
     }
+    // What is a little too long is told with the setting; what has no end is not read to it.
+    let most = (max_bytes as u64).max(regular::SMALL);
     let (text, source) = match (&args.file_text, args.text.as_deref()) {
         (Some(file), _) => {
             let path = Some(absolute(file).to_string_lossy().into_owned());
-            (read_text(file)?, Source { path, ..source })
+            (read_text(file, most)?, Source { path, ..source })
         }
-        (None, Some("-")) => (read_input()?, source),
+        (None, Some("-")) => (read_input(most)?, source),
         (None, text) => (text.unwrap_or("").to_string(), source),
     };
     read.notes.extend(missing(&project));
@@ -234,13 +236,13 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-fn read_text(file: &Path) -> Result<String> {
-    regular::text(file, regular::LARGE).map_err(|error| unreadable(file, &error))
+fn read_text(file: &Path, most: u64) -> Result<String> {
+    regular::text(file, most).map_err(|error| unreadable(file, &error))
 }
 
 /// What standard input gives up to its end; one without an end is given up.
-pub(super) fn read_input() -> Result<String> {
-    let read = regular::bounded(std::io::stdin().lock(), regular::LARGE);
+pub(super) fn read_input(most: u64) -> Result<String> {
+    let read = regular::bounded(std::io::stdin().lock(), most);
     let text = read.and_then(regular::into_text);
     text.map_err(|error| unreadable(Path::new("standard input"), &error))
 }

@@ -4,6 +4,7 @@ use super::{Session, escape_terminal, print_aside, print_json, print_raw, print_
 use crate::clock::format_time;
 use crate::documents::{self, Added, Draft};
 use crate::error::{ExitCode, Result};
+use crate::regular;
 use crate::search::project_name;
 use crate::store::{self, Document, Store, Stored};
 use crate::tick;
@@ -94,7 +95,8 @@ enum DocumentsCommand {
 
 /// Stores a text.
 pub fn text(session: &Session, args: &AddTextArgs) -> Result<ExitCode> {
-    let text = if args.text == "-" { super::add::read_input()? } else { args.text.clone() };
+    let most = session.settings.documents.max_bytes.max(regular::SMALL);
+    let text = if args.text == "-" { super::add::read_input(most)? } else { args.text.clone() };
     store_all(session, &args.about, vec![documents::from_text(&text, args.name.as_deref())])
 }
 

@@ -172,7 +172,9 @@ fn judge(line: &[u8]) -> Verdict {
         }
     };
     let id = message["id"].clone();
-    let is_message = serde_json::from_slice::<ClientJsonRpcMessage>(line).is_ok();
+    let has = |key: &str| message.get(key).is_some();
+    let is_shaped = message["method"].is_string() || has("result") || has("error");
+    let is_message = is_shaped && serde_json::from_slice::<ClientJsonRpcMessage>(line).is_ok();
     if !is_message && (!message.is_object() || !id.is_null()) {
         return Verdict::Answer(failure(id, INVALID_REQUEST, "no message of the protocol"));
     }

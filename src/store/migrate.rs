@@ -161,30 +161,59 @@ pub fn missing_end(path: &Path) -> Option<String> {
 }
 
 fn missing_now(path: &Path) -> Option<String> {
-    // With a log beside it nothing can be told: the pages may be there.
-    if has_log(path) {
-        return None;
-    }
-    let mut head = [0; 100];
-    let mut file = regular::open(path).ok()?;
-    file.read_exact(&mut head).ok()?;
-    let number =
-        |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-    let page = match u64::from(number(16) >> 16) {
-        1 => 1 << 16,
-        page => page,
-    };
-    let is_ours = head.starts_with(b"SQLite format 3\0") && page.is_power_of_two() && page >= 512;
-    // The count of pages holds where the writer that changed the file last has set it.
-    let pages = if number(24) == number(92) { u64::from(number(28)) } else { 0 };
-    let length = file.metadata().ok()?.len();
-    if !is_ours || has_log(path) {
-        return None;
-    }
+    let layout = Layout::of(path)?;
+    let Layout { page, pages, length } = layout;
     if length % page != 0 {
         return Some(format!("the file ends within a page of {page} bytes, at {length}"));
     }
-    (length / page < pages).then(|| format!("the file has {} of {pages} pages", length / page))
+    (length < layout.whole()).then(|| format!("the file has {} of {pages} pages", length / page))
+}
+
+/// How long a database file is, and how long its head says it is.
+struct Layout {
+    page: u64,
+    pages: u64,
+    length: u64,
+}
+
+impl Layout {
+    /// `None` where that cannot be told: it is no database, or pages of it may lie in a log.
+    fn of(path: &Path) -> Option<Self> {
+        if has_log(path) {
+            return None;
+        }
+        let mut head = [0; 100];
+        let mut file = regular::open(path).ok()?;
+        file.read_exact(&mut head).ok()?;
+        let number =
+            |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let page = match u64::from(number(16) >> 16) {
+            1 => 1 << 16,
+            page => page,
+        };
+        let is_one =
+            head.starts_with(b"SQLite format 3\0") && page.is_power_of_two() && page >= 512;
+        // The count of pages holds where the writer that changed the file last has set it.
+        let pages = if number(24) == number(92) { u64::from(number(28)) } else { 0 };
+        let length = file.metadata().ok()?.len();
+        (is_one && !has_log(path)).then_some(Self { page, pages, length })
+    }
+
+    fn whole(&self) -> u64 {
+        self.length.div_ceil(self.page).max(self.pages) * self.page
+    }
+}
+
+/// Gives a copy that was cut off its length again, with zeros: SQLite opens no shorter file, and so
+/// reads what is there.
+pub fn lengthen(copy: &Path) -> std::io::Result<()> {
+    match Layout::of(copy) {
+        // A head that was hit may claim anything.
+        Some(layout) if layout.length < layout.whole() && layout.whole() <= layout.length * 2 => {
+            std::fs::OpenOptions::new().write(true).open(copy)?.set_len(layout.whole())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a store has been set up at `path` before.

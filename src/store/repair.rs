@@ -69,7 +69,9 @@ fn look(path: &Path) -> Result<Health> {
         return Ok(Health::Newer(version));
     }
     migrate::entries(&connection)?;
-    let unread = rows::problems(&connection)?;
+    // An older one is brought up to date first, by whatever opens it next.
+    let is_current = version == Schema::current().version();
+    let unread = if is_current { rows::problems(&connection)? } else { Vec::new() };
     Ok(if unread.is_empty() { Health::Sound } else { Health::Damaged(unread) })
 }
 
@@ -195,6 +197,7 @@ fn salvage(path: &Path, work: &Path, fresh: &Path, lost: &mut usize) -> Result<i
             regular::copy(&from, &to).map_err(|error| Error::io(&from, &error))?;
         }
     }
+    migrate::lengthen(&copy).map_err(|error| Error::io(&copy, &error))?;
     let damaged = Connection::open(&copy)?;
     let mut made = Connection::open(fresh)?;
     Schema::current().fill(&mut made)?;

@@ -5,11 +5,12 @@
 //! it, and so does the repair: what has a safe value gets it, any other such row is left behind in the
 //! damaged file.
 
+use super::Store;
 use crate::error::Result;
 use lifecycle_phases::{Actor, Channel, Kind, Origin, PlannedStep, State};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a column must hold.
 enum Rule {
@@ -171,11 +172,42 @@ fn check_contents(table: &str, columns: &[String], reading: &mut Reading) {
     }
 }
 
-/// What is wrong with the rows of a database in words, a line for each column.
+/// What of this build's schema a database of its version lacks, in words.
+fn missing(connection: &Connection) -> Result<Vec<String>> {
+    let wanted = Store::in_memory()?;
+    let names = |of: &Connection| -> Result<BTreeSet<String>> {
+        let sql =
+            "SELECT type || ' ' || name FROM sqlite_schema WHERE type IN ('table', 'trigger')";
+        let mut statement = of.prepare(sql)?;
+        let names = statement.query_map([], |row| row.get(0))?;
+        Ok(names.collect::<rusqlite::Result<_>>()?)
+    };
+    let there = names(connection)?;
+    let mut gone: Vec<String> = names(wanted.reader())?
+        .difference(&there)
+        .map(|name| format!("the {name} is missing"))
+        .collect();
+    for table in super::repair::tables(wanted.reader())? {
+        let columns = super::repair::columns(connection, &table)?;
+        for column in super::repair::columns(wanted.reader(), &table)? {
+            if !columns.is_empty() && !columns.contains(&column) {
+                gone.push(format!("the column {column} of {table} is missing"));
+            }
+        }
+    }
+    Ok(gone)
+}
+
+/// What is wrong with the tables and rows of a database of this build's version in words, a line for
+/// each column.
 ///
 /// # Errors
 /// SQLite cannot read a table.
 pub(super) fn problems(connection: &Connection) -> Result<Vec<String>> {
+    let gone = missing(connection)?;
+    if !gone.is_empty() {
+        return Ok(gone);
+    }
     let mut found: BTreeMap<(String, String), usize> = BTreeMap::new();
     for table in super::repair::tables(connection)? {
         let columns = super::repair::columns(connection, &table)?;
@@ -200,7 +232,6 @@ pub(super) fn problems(connection: &Connection) -> Result<Vec<String>> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::store::Store;
 
     /// A rule on a column that is not there would never be asked.
     #[test]

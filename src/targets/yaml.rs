@@ -19,11 +19,14 @@ pub fn locate(text: &str, key: &[String]) -> Result<Place, TargetError> {
 
 /// `text` after one operation.
 pub fn edit(text: &str, op: &LineOp) -> Result<String, TargetError> {
+    let edited = "the sequence would not read as wanted";
+    // The file parsed; what does not parse now was made by the edit: an alias without its anchor.
+    let reread = |_: TargetError| TargetError::Unsafe(edited);
     let result = match (find(text, &op.section)?, &op.change) {
         (Spot::Flow(list), _) => json::apply(text, &list, op)?,
         (Spot::Block { list, key_line }, _) => {
             let result = edit_block(text, &list, &key_line, op)?;
-            without_empty_key(&result, &op.section)?
+            without_empty_key(&result, &op.section).map_err(reread)?
         }
         (Spot::Absent { at, indent, depth }, Change::Add) => {
             add_lines(text, at, &indent, &new_key(&op.section[depth..], &op.line))
@@ -33,9 +36,6 @@ pub fn edit(text: &str, op: &LineOp) -> Result<String, TargetError> {
             return Err(TargetError::LineGone(old.clone()));
         }
     };
-    let edited = "the sequence would not read as wanted";
-    // The file parsed; what does not parse now was made by the edit: an alias without its anchor.
-    let reread = |_: TargetError| TargetError::Unsafe(edited);
     let mut wanted = items(&parse(text)?, &op.section);
     let standing: Vec<String> =
         wanted.iter().filter_map(|v| v.as_str().map(str::to_string)).collect();
@@ -402,5 +402,59 @@ fn prune(value: &mut Value, key: &[String]) {
         if inner.as_mapping().is_some_and(|map| map.is_empty()) {
             map.remove(first.as_str());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::targets::{Format, render};
+
+    fn op(section: &[String], line: &str, change: Change) -> LineOp {
+        LineOp { section: section.to_vec(), line: line.to_string(), change }
+    }
+
+    /// What a YAML file may hold beside plain lists: it is edited without harm, or left alone for a reason
+    /// that names it.
+    #[test]
+    fn yaml_that_is_more_than_plain_lists() {
+        let yaml = |base: &str, op: LineOp| render(Format::Yaml, base.as_bytes(), &[op]);
+        let new = || op(&["rules".to_string()], "new", Change::Add);
+        let withdraw = |line: &str| op(&["rules".to_string()], line, Change::Withdraw);
+        for (base, after) in [
+            ("%YAML 1.2\n---\nrules:\n  - one\n", "%YAML 1.2\n---\nrules:\n  - one\n  - \"new\"\n"),
+            ("---\nrules:\n  - one\n...\n", "---\nrules:\n  - one\n  - \"new\"\n...\n"),
+            (
+                "rules:\n- one\n... # end\n# after\n",
+                "rules:\n- one\n- \"new\"\n... # end\n# after\n",
+            ),
+            (
+                "rules:\n  - &a one\n  - *a\n  - !!str 3\n",
+                "rules:\n  - &a one\n  - *a\n  - !!str 3\n  - \"new\"\n",
+            ),
+        ] {
+            assert_eq!(String::from_utf8(yaml(base, new()).unwrap()).unwrap(), after);
+        }
+        let absent = "%YAML 1.2\n---\nother: 1\n...\n";
+        let made = String::from_utf8(yaml(absent, new()).unwrap()).unwrap();
+        assert!(made.ends_with("# lifecycle:end\n...\n") && made.contains("other: 1\n"), "{made}");
+        assert_eq!(yaml(&made, withdraw("new")).unwrap(), absent.as_bytes());
+        for (base, reason) in [
+            ("rules: &r\n  - one\nmore: *r\n", "anchor"),
+            ("base: &r\n  - one\nrules: *r\n", "alias"),
+            ("rules: !ordered\n  - one\n", "tag"),
+            ("rules: |\n  - one\n", "block of text"),
+            ("rules: one\n", "is not a list"),
+            ("rules:\n  - one\n---\nrules:\n  - two\n", "more than one document"),
+            ("rules:\n  - one\n...\nrules:\n  - two\n", "line"),
+            ("[one, two]\n", "not a mapping"),
+        ] {
+            let error = yaml(base, new()).unwrap_err().to_string();
+            assert!(error.contains(reason), "{base:?}: {error}");
+        }
+        // Taking out what another place refers to would break the file.
+        let error = yaml("rules:\n  - &a one\n  - *a\n", withdraw("one")).unwrap_err();
+        assert!(matches!(error, TargetError::Unsafe(_)), "{error}");
     }
 }
