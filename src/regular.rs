@@ -120,7 +120,7 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<u64> {
     io::copy(&mut input, &mut output)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
