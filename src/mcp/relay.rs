@@ -222,6 +222,13 @@ async fn outward(
             },
         }
     }
+    // What was answered here before the server ended; where nobody reads any more it fails at once.
+    own.close();
+    while let Some(answer) = own.recv().await {
+        if !put(&mut output, format!("{answer}\n").as_bytes()).await {
+            break;
+        }
+    }
     // Nobody reads any more: nothing is waited for.
     open.ids(BTreeSet::clear);
 }
