@@ -47,10 +47,7 @@ pub fn serve_http(
     address: SocketAddr,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<()> {
-    if !address.ip().is_loopback() {
-        return Err(Error::config(format!("{address} is not a loopback address"))
-            .hint("the server has no log-in; it listens on 127.0.0.1 or ::1 only"));
-    }
+    check_address(address)?;
     let config = StreamableHttpServerConfig::default().enforce_origin_validation();
     let service: StreamableHttpService<Server, LocalSessionManager> =
         StreamableHttpService::new(move || Ok(server.clone()), Default::default(), config);
@@ -60,6 +57,19 @@ pub fn serve_http(
         let router = axum::Router::new().nest_service("/mcp", service);
         axum::serve(listener, router).with_graceful_shutdown(stopped()).await.map_err(failed)
     })
+}
+
+/// Whether the server may listen there. To be asked before a [`Server`] is made, since that begins to
+/// load the model.
+///
+/// # Errors
+/// It is no loopback address.
+pub fn check_address(address: SocketAddr) -> Result<()> {
+    if address.ip().is_loopback() {
+        return Ok(());
+    }
+    Err(Error::config(format!("{address} is not a loopback address"))
+        .hint("the server has no log-in; it listens on 127.0.0.1 or ::1 only"))
 }
 
 async fn stopped() {
