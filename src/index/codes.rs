@@ -54,6 +54,22 @@ impl Codes {
         read_at(file, &mut self.memory[start..], offset)
     }
 
+    /// The codes from row `from` on; those before it lie in the file.
+    pub(super) fn after(&self, from: usize) -> Self {
+        let mut runs = Vec::new();
+        for (place, &(start, offset)) in self.runs.iter().enumerate() {
+            let end = self.runs.get(place + 1).map_or(self.filed, |run| run.0);
+            if end > from {
+                let skipped = from.saturating_sub(start);
+                let offset = offset + (skipped * self.dimensions) as u64;
+                runs.push((start + skipped - from, offset));
+            }
+        }
+        let (dimensions, file) = (self.dimensions, self.file.clone());
+        let filed = self.filed.saturating_sub(from);
+        Self { dimensions, file, runs, filed, memory: self.memory.clone() }
+    }
+
     /// Reads the codes of `range` into `bytes`, which has the length for it.
     pub(super) fn read(&self, range: Range<usize>, bytes: &mut [u8]) -> io::Result<()> {
         let mut row = range.start;

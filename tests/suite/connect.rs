@@ -70,19 +70,6 @@ impl World {
         graph::load_components(store.reader(), &descriptor, &seeds).unwrap().entries.len()
     }
 
-    /// Adds and connects; a run later the vectors are in the index file, too.
-    fn filed(&self, texts: &[&str]) {
-        self.add(Some("/p"), texts);
-        self.connect(false);
-        self.add(Some("/p"), &["The lamp in the hall is repaired on Fridays"]);
-        self.connect(false);
-    }
-
-    fn index_file(&self) -> std::path::PathBuf {
-        let folder = std::fs::read_dir(self.paths().index()).unwrap();
-        folder.map(|file| file.unwrap().path()).next().unwrap()
-    }
-
     fn descriptor(&self) -> String {
         store::descriptors(self.store().reader()).unwrap().pop().unwrap()
     }
@@ -307,52 +294,4 @@ fn chatter_is_linked_to_nothing() {
     );
     world.connect(false);
     assert_eq!(world.links(), []);
-}
-
-#[test]
-fn a_damaged_index_is_built_anew_with_one_warning_and_the_same_links() {
-    let damages: &[(&str, fn(&mut Vec<u8>))] = &[
-        ("a flipped bit in a code", |bytes| *bytes.last_mut().unwrap() ^= 0x20),
-        ("a flipped bit in a key", |bytes| bytes[54 + 44 + 3] ^= 0x01),
-        ("a flipped bit in the head", |bytes| bytes[30] ^= 0x80),
-        ("cut", |bytes| bytes.truncate(bytes.len() - 7)),
-        ("cut in the head", |bytes| bytes.truncate(20)),
-        ("empty", Vec::clear),
-        ("junk", |bytes| *bytes = b"not an index".to_vec()),
-        ("more at its end", |bytes| bytes.extend([0; 50])),
-    ];
-    let whole = World::new("");
-    whole.add(Some("/p"), QUAY);
-    whole.connect(false);
-    for (name, damage) in damages {
-        let world = World::new("");
-        world.filed(&QUAY[..2]);
-        let file = world.index_file();
-        let mut bytes = std::fs::read(&file).unwrap();
-        damage(&mut bytes);
-        std::fs::write(&file, &bytes).unwrap();
-        world.add(Some("/p"), &QUAY[2..]);
-        let run = world.connect(false);
-        let warnings: Vec<&str> = run.report.notes.iter().map(|note| note.text.as_str()).collect();
-        assert_eq!(warnings.len(), 1, "{name}: {warnings:?}");
-        assert!(warnings[0].contains("was built anew"), "{name}: {warnings:?}");
-        assert_eq!(world.links().len(), whole.links().len(), "{name}");
-        world.add(Some("/p"), &["Visitors sign the paper book at the gate"]);
-        assert!(world.connect(false).report.notes.is_empty(), "{name}");
-    }
-}
-
-#[test]
-fn an_index_of_another_store_or_a_deleted_one_is_built_anew() {
-    let (world, other) = (World::new(""), World::new(""));
-    world.filed(&QUAY[..2]);
-    other.filed(&[PAIRS[0], PAIRS[2]]);
-    std::fs::copy(other.index_file(), world.index_file()).unwrap();
-    world.add(Some("/p"), &QUAY[2..3]);
-    assert_eq!(world.connect(false).report.notes.len(), 1);
-    assert_eq!(world.links().len(), 3);
-    std::fs::remove_file(world.index_file()).unwrap();
-    world.add(Some("/p"), &["A lock held across an await makes the quay gate time out"]);
-    assert!(world.connect(false).report.notes.is_empty());
-    assert_eq!(world.links().len(), 6);
 }

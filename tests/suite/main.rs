@@ -31,6 +31,7 @@ mod fuzzing;
 mod generated;
 mod hooks;
 mod identity;
+mod index_files;
 mod live;
 mod mcp;
 mod model;
