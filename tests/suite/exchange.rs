@@ -1,7 +1,7 @@
 //! Documents on the command line, export and import.
 
 use crate::support::Home;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn results(home: &Home, query: &str) -> Vec<Value> {
     home.json(&["search", query])["results"].as_array().unwrap().clone()
@@ -232,9 +232,10 @@ fn the_least_score_that_eval_names_keeps_the_answers_when_it_is_set() {
     for column in columns.as_array().unwrap() {
         let name = column["name"].as_str().unwrap();
         assert_eq!(column["cases"].as_array().unwrap().len(), notes.len(), "{name}");
-        assert!(column["kept"].is_number() && column["noise_removed"].is_number(), "{column}");
     }
     let hybrid = &columns[2];
+    // Words alone find nothing but the answer of some questions; both together find noise.
+    assert!(hybrid["kept"].is_number() && hybrid["noise_removed"].is_number(), "{hybrid}");
     assert_eq!((&hybrid["name"], &hybrid["recall_5"]), (&"hybrid".into(), &1.0.into()));
     let least = format!("search.least_score={}", hybrid["least_score"]);
     // The questions on which it was chosen: every other one.
