@@ -140,9 +140,7 @@ impl World {
             let started = Instant::now();
             let near = self.near(project, &vectors);
             self.spend("neighbours", started);
-            let started = Instant::now();
             self.link(&places, &near);
-            self.spend("links", started);
         }
         Ok(())
     }
@@ -155,7 +153,10 @@ impl World {
     }
 
     fn link(&mut self, places: &[usize], near: &[Vec<Near>]) {
+        let started = Instant::now();
         self.look_at(places, near);
+        self.spend("profiles", started);
+        let started = Instant::now();
         let mut templates = self.templates.clone();
         let learned = learn(&newcomers(&self.compared, places, near), &mut templates);
         let mut steps = Vec::new();
@@ -166,9 +167,12 @@ impl World {
             let entries: Vec<&Compared> = self.compared.values().collect();
             steps = reconsider(&entries, &mut self.table, &settings());
         }
+        self.spend("templates", started);
+        let started = Instant::now();
         let newcomers = newcomers(&self.compared, places, near);
         steps.extend(decide(&newcomers, &mut self.table, &settings()));
         steps.into_iter().for_each(|planned| self.perform(planned));
+        self.spend("links", started);
     }
 
     fn perform(&mut self, planned: PlannedStep) {

@@ -70,6 +70,22 @@ impl Codes {
         Self { dimensions, file, runs, filed, memory: self.memory.clone() }
     }
 
+    /// The codes of `range`: where they lie if all of them are in memory, else read into `buffer`,
+    /// which has room for them.
+    pub(super) fn block<'a>(
+        &'a self,
+        range: Range<usize>,
+        buffer: &'a mut [u8],
+    ) -> io::Result<&'a [u8]> {
+        if range.start >= self.filed {
+            let places = (range.start - self.filed)..(range.end - self.filed);
+            return Ok(&self.memory[places.start * self.dimensions..places.end * self.dimensions]);
+        }
+        let bytes = &mut buffer[..range.len() * self.dimensions];
+        self.read(range, bytes)?;
+        Ok(bytes)
+    }
+
     /// Reads the codes of `range` into `bytes`, which has the length for it.
     pub(super) fn read(&self, range: Range<usize>, bytes: &mut [u8]) -> io::Result<()> {
         let mut row = range.start;

@@ -130,8 +130,7 @@ impl Exact {
         let mut start = range.start;
         while start < range.end {
             let end = (start + BLOCK).min(range.end);
-            let codes = &mut bytes[..(end - start) * self.dimensions];
-            if self.codes.read(start..end, codes).is_ok() {
+            if let Ok(codes) = self.codes.block(start..end, &mut bytes) {
                 each(codes, start);
             }
             start = end;

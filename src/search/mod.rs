@@ -127,6 +127,10 @@ pub fn search(
         answer.notes.push(format!("of the query the first {LONGEST_QUERY} bytes were looked for"));
     }
     let vector = query_vector(connection, models, query, &mut answer)?;
+    // One view of the store for all that follows, and its lock taken once; begun after the model had
+    // its time, so that no writer waits for it.
+    let _view =
+        connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose()?;
     let dense = match &vector {
         Some(vector) => dense(connection, vector, settings, query, models.warm)?,
         None => Vec::new(),

@@ -144,7 +144,7 @@ fn summary(model: String, day: String, rows: &[&Row]) -> Quality {
         bad_attribution: share(&|row| row.flags[1]),
         duplicate_title: share(&|row| row.flags[2]),
         no_file: share(&|row| row.flags[3]),
-        invented_fact: refused(&["invented_fact"]),
+        invented_fact: refused(&["invented_fact", "unsupported"]),
         lossy: refused(&["lossy_merge"]),
         stale: refused(&["stale_value", "newest_missing"]),
         unreadable: refused(UNREADABLE),

@@ -12,7 +12,7 @@ use crate::store::{self, Store};
 use lifecycle_phases::{Phase, Plan, PlannedReceipt, PlannedStep, Receipt, Step};
 use rusqlite::Transaction;
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -50,6 +50,8 @@ pub struct Context<'a> {
     pub overlay: BTreeMap<PathBuf, Option<Vec<u8>>>,
     /// Contents of the same files before.
     pub originals: BTreeMap<PathBuf, Option<Vec<u8>>>,
+    /// Files with a write of this run of which is not known whether it lasts.
+    pub unsettled: BTreeSet<PathBuf>,
     /// What did not happen, and why.
     pub notes: Vec<Note>,
     /// How near the new entries are to what was there.
@@ -101,6 +103,7 @@ impl<'a> Context<'a> {
             undoes: None,
             overlay: BTreeMap::new(),
             originals: BTreeMap::new(),
+            unsettled: BTreeSet::new(),
             notes: Vec::new(),
             nearest: Similarities::default(),
             performed: Vec::new(),

@@ -100,6 +100,11 @@ fn perform_group(ctx: &mut Context<'_>, mut group: Group) -> Result<()> {
     if let Err(why) = super::route::confined(ctx, &group.path, &group.steps)? {
         return refuse(ctx, &group.steps, &group.path, &why);
     }
+    // A second write would hide from the next run whether the first one has lasted.
+    if ctx.unsettled.contains(&group.path) {
+        let why = "an earlier write to it is not known to last; the next run goes on";
+        return refuse(ctx, &group.steps, &group.path, why);
+    }
     let before = match current(ctx, &group.path) {
         Ok(before) => before,
         Err(error) => return refuse(ctx, &group.steps, &group.path, &error.to_string()),
@@ -204,6 +209,7 @@ fn write(
             // The write stays open: the next run looks which content has lasted.
             let why = format!("it is written, but not known to last ({error}); the next run looks");
             note_refusal(ctx, &group.path, &why);
+            ctx.unsettled.insert(group.path);
             Ok(())
         }
         Err(error) => refuse_write(ctx, id, &group, &error.to_string()),

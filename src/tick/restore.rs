@@ -12,20 +12,23 @@ use lifecycle_phases::{Phase, PlannedStep, Route, RouteOp, State, Step};
 use std::path::{Path, PathBuf};
 
 /// Takes back what tick `target` did to files: exact bytes where the file is as the tick left it,
-/// else our own lines where they are intact; what was edited since is shown and stays.
-pub fn undo(ctx: &mut Context<'_>, target: i64) -> Result<()> {
+/// else our own lines where they are intact; what was edited since is shown and stays. Returns how
+/// many files could not be written and are as they were.
+pub fn undo(ctx: &mut Context<'_>, target: i64) -> Result<usize> {
     let done: Vec<StepRecord> = store::steps_of(ctx.store.reader(), target)?
         .into_iter()
         .filter(|record| record.status == "done" && path_of(&record.planned).is_some())
         .collect();
     let writes = routes::writes_of(ctx.store.reader(), target)?;
-    for write in &writes {
+    let mut left = 0;
+    for stretch in stretches(&writes) {
+        let path = &stretch[0].path;
         let steps: Vec<&StepRecord> = done
             .iter()
-            .filter(|record| path_of(&record.planned) == Some(&write.path))
+            .filter(|record| path_of(&record.planned) == Some(path))
             .filter(|record| line_op(&record.planned.step).is_some())
             .collect();
-        undo_write(ctx, write, &steps)?;
+        left += usize::from(!undo_stretch(ctx, &stretch, &steps)?);
     }
     let rest: Vec<&StepRecord> = done
         .iter()
@@ -34,44 +37,70 @@ pub fn undo(ctx: &mut Context<'_>, target: i64) -> Result<()> {
             !written || line_op(&record.planned.step).is_none()
         })
         .collect();
-    take_back_rows(ctx, target, &rest)
+    take_back_rows(ctx, target, &rest)?;
+    Ok(left)
 }
 
-fn undo_write(
+/// Writes of one file of which each began with what the one before left: they are taken back as one,
+/// so that none of their lines can count as taken back while the file still has it. `writes` come
+/// newest first, as do those of a stretch.
+fn stretches(writes: &[routes::FileWrite]) -> Vec<Vec<&routes::FileWrite>> {
+    let mut found: Vec<Vec<&routes::FileWrite>> = Vec::new();
+    for write in writes {
+        let leads_to = |stretch: &&mut Vec<&routes::FileWrite>| {
+            stretch.last().is_some_and(|next| next.path == write.path && next.before == write.after)
+        };
+        match found.iter_mut().find(leads_to) {
+            Some(stretch) => stretch.push(write),
+            None => found.push(vec![write]),
+        }
+    }
+    found
+}
+
+/// `false`: the file could not be written and is as it was, which is noted. One that cannot even be
+/// read is not ours any more.
+fn undo_stretch(
     ctx: &mut Context<'_>,
-    write: &routes::FileWrite,
+    stretch: &[&routes::FileWrite],
     steps: &[&StepRecord],
-) -> Result<()> {
-    let path = PathBuf::from(&write.path);
+) -> Result<bool> {
+    let [newest, .., oldest] = stretch else {
+        return stretch.first().map_or(Ok(true), |only| undo_stretch(ctx, &[only, only], steps));
+    };
+    let path = PathBuf::from(&newest.path);
     let now = match door::read(&path) {
         Ok(now) => now,
         Err(error) => {
             note_refusal(ctx, &path, &error.to_string());
-            return Ok(());
+            return Ok(true);
         }
     };
-    let (restored, undone) = if now == write.after || now == write.before {
-        // With the old content an undo that was killed had come so far.
-        (write.before.clone(), steps.to_vec())
-    } else {
-        without_our_lines(ctx, &path, now.as_deref(), steps)
+    // With an older content of the tick's own an undo that was killed had come so far.
+    let is_ours = stretch.iter().any(|write| now == write.after || now == write.before);
+    let (restored, undone) = match is_ours {
+        true => (oldest.before.clone(), steps.to_vec()),
+        false => without_our_lines(ctx, &path, now.as_deref(), steps),
     };
     if undone.is_empty() && restored == now {
-        return Ok(());
+        return Ok(true);
     }
     let inverse: Vec<PlannedStep> =
         undone.iter().filter_map(|record| inverse(&record.planned)).collect();
-    let how = match (&restored, now == write.after) {
+    let how = match (&restored, is_ours) {
         (None, _) => "is gone again: it was made by that tick",
         (_, true) => "is byte for byte as before that tick",
         (_, false) => "was changed since: our lines of that tick are taken back, the rest stays",
     };
     if !record_restore(ctx, &path, now, restored, inverse)? {
-        return Ok(());
+        return Ok(false);
     }
     ctx.note(Level::Info, Phase::Route, format!("{} {how}", path.display()));
-    ctx.store.write(|tx| routes::set_write(tx, write.id, "undone"))?;
-    take_back_rows(ctx, write.tick, &undone)
+    ctx.store.write(|tx| {
+        stretch.iter().try_for_each(|write| routes::set_write(tx, write.id, "undone"))
+    })?;
+    take_back_rows(ctx, newest.tick, &undone)?;
+    Ok(true)
 }
 
 /// The content with the intact lines of `steps` taken back, and which steps those are.

@@ -205,7 +205,7 @@ pub(super) fn perform_routes(ctx: &mut Context<'_>, steps: Vec<PlannedStep>) -> 
     super::files::perform(ctx, steps)
 }
 
-/// Takes back what tick `tick` wrote to files.
-pub(super) fn undo_files(ctx: &mut Context<'_>, tick: i64) -> Result<()> {
+/// Takes back what tick `tick` wrote to files; how many could not be written.
+pub(super) fn undo_files(ctx: &mut Context<'_>, tick: i64) -> Result<usize> {
     super::restore::undo(ctx, tick)
 }

@@ -76,15 +76,24 @@ pub(super) fn complete(ctx: &mut Context<'_>, dead: &TickRecord) -> Result<()> {
 /// its end, so that a line always finds the entry it states.
 fn take_back(ctx: &mut Context<'_>, target: &TickRecord) -> Result<()> {
     let is_redo = target.undoes.is_some();
+    let mut files = 0;
     if !is_redo {
-        super::run::undo_files(ctx, target.id)?;
+        files += super::run::undo_files(ctx, target.id)?;
     }
     let left = take_back_entries(ctx, target)?;
     if is_redo {
-        super::run::undo_files(ctx, target.id)?;
+        files += super::run::undo_files(ctx, target.id)?;
     }
-    if left > 0 {
-        let text = format!("{left} steps of tick {} could not be taken back", target.id);
+    // The tick stays one that can be undone, for another try.
+    if left > 0 || files > 0 {
+        let text = match files {
+            0 => format!("{left} steps of tick {} could not be taken back", target.id),
+            _ => format!(
+                "{files} files that tick {0} wrote could not be written; `lifecycle undo {0}` \
+                 tries again",
+                target.id
+            ),
+        };
         ctx.note(Level::Failed, lifecycle_phases::Phase::Age, text);
         return Ok(());
     }

@@ -112,17 +112,19 @@ impl World {
 
     /// Runs the command undisturbed, as often as it takes to have nothing left.
     pub fn finish(&self, what: &str) {
+        let mut said = String::new();
         for _ in 0..3 {
             let outcome = crate::support::Outcome::from(self.command().output().unwrap());
+            said = format!("{}{}", outcome.out, outcome.err);
             match (self.act, outcome.code) {
                 (_, 0) => return,
                 // The undo had been done before the fault.
                 (Act::Undo, 7) if outcome.err.contains("undone already") => return,
                 (_, 6) => {}
-                (_, code) => panic!("{what}: ended with {code}: {}{}", outcome.out, outcome.err),
+                (_, code) => panic!("{what}: ended with {code}: {said}"),
             }
         }
-        panic!("{what}: still incomplete after three runs");
+        panic!("{what}: still incomplete after three runs: {said}");
     }
 
     /// What can be seen, after checks that hold whatever happened.

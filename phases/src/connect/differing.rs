@@ -4,7 +4,7 @@
 //! each side then says how they differ. Consolidation takes such a pair as an update or a
 //! contradiction, never as repetition.
 
-use super::lexical::is_common;
+use super::lexical::{is_common, key};
 use super::tokens::fold;
 use crate::step::Differing;
 use std::collections::BTreeMap;
@@ -107,25 +107,77 @@ const NUMBER_WORDS: &[&str] = &[
     "cinq",
 ];
 
+/// The tokens of a text as written, each with the key of its folded form: what is compared, made
+/// once a text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wording(Vec<(String, u64)>);
+
+impl Wording {
+    /// The tokens of `text`, the punctuation around them removed.
+    pub(super) fn of(text: &str) -> Self {
+        let keyed = |token: String| {
+            let key = key(&fold(&token));
+            (token, key)
+        };
+        Self(tokens(text).map(keyed).collect())
+    }
+
+    /// See [`differing`].
+    pub(super) fn differing(&self, other: &Self) -> Option<Differing> {
+        let is_near = |shared: usize| shared >= LEAST_SHARED && self.share(shared, other) >= NEAR;
+        if !is_near(self.0.len().min(other.0.len())) {
+            return None;
+        }
+        let (only_a, only_b, shared) = self.difference(other);
+        if !is_near(shared) {
+            return None;
+        }
+        if is_negated(&only_a, &only_b) {
+            return Some(Differing::Negation);
+        }
+        if only_a.is_empty() || only_b.is_empty() {
+            return None;
+        }
+        if any(&only_a, is_number) && any(&only_b, is_number) {
+            return Some(Differing::Number);
+        }
+        (any(&only_a, is_name) && any(&only_b, is_name)).then_some(Differing::Identifier)
+    }
+
+    /// Share of all tokens that `shared` in each of the two are.
+    fn share(&self, shared: usize, other: &Self) -> f32 {
+        2.0 * shared as f32 / (self.0.len() + other.0.len()) as f32
+    }
+
+    /// Tokens only in this one, only in the other, and the number shared; case does not count,
+    /// repetition does.
+    fn difference<'a>(&'a self, other: &'a Self) -> (Vec<&'a str>, Vec<&'a str>, usize) {
+        let mut left: BTreeMap<u64, i32> = BTreeMap::new();
+        for (_, key) in &other.0 {
+            *left.entry(*key).or_default() += 1;
+        }
+        let mut only_a = Vec::new();
+        for (token, key) in &self.0 {
+            let count = left.entry(*key).or_default();
+            if *count > 0 { *count -= 1 } else { only_a.push(token.as_str()) }
+        }
+        let mut only_b = Vec::new();
+        for (token, key) in other.0.iter().rev() {
+            let count = left.entry(*key).or_default();
+            if *count > 0 {
+                *count -= 1;
+                only_b.push(token.as_str());
+            }
+        }
+        let shared = self.0.len() - only_a.len();
+        (only_a, only_b, shared)
+    }
+}
+
 /// How two nearly identical texts differ; `None` where they say the same, or are not nearly
 /// identical.
 pub fn differing(a: &str, b: &str) -> Option<Differing> {
-    let (a, b) = (tokens(a), tokens(b));
-    let all = a.len() + b.len();
-    let (only_a, only_b, shared) = difference(&a, &b);
-    if shared < LEAST_SHARED || 2.0 * shared as f32 / (all as f32) < NEAR {
-        return None;
-    }
-    if is_negated(&only_a, &only_b) {
-        return Some(Differing::Negation);
-    }
-    if only_a.is_empty() || only_b.is_empty() {
-        return None;
-    }
-    if any(&only_a, is_number) && any(&only_b, is_number) {
-        return Some(Differing::Number);
-    }
-    (any(&only_a, is_name) && any(&only_b, is_name)).then_some(Differing::Identifier)
+    Wording::of(a).differing(&Wording::of(b))
 }
 
 /// Share of tokens that two spellings of one sentence have in common.
@@ -134,44 +186,19 @@ const SAME: f32 = 0.9;
 /// Whether two texts are the same sentence but for case, punctuation or a word at the rim: one
 /// statement, not two that confirm each other.
 pub fn repeats(a: &str, b: &str) -> bool {
-    let (x, y) = (tokens(a), tokens(b));
-    let (.., shared) = difference(&x, &y);
-    let all = (x.len() + y.len()) as f32;
-    shared > 0 && 2.0 * shared as f32 / all >= SAME && differing(a, b).is_none()
+    let (x, y) = (Wording::of(a), Wording::of(b));
+    let (.., shared) = x.difference(&y);
+    shared > 0 && x.share(shared, &y) >= SAME && x.differing(&y).is_none()
 }
 
 /// Tokens as written, the punctuation around them removed.
-fn tokens(text: &str) -> Vec<String> {
+fn tokens(text: &str) -> impl Iterator<Item = String> {
     text.split_whitespace()
         .flat_map(|word| word.split(['=', ':', '(', ')', ',', ';']))
         .map(|word| word.trim_matches(|ch: char| !ch.is_alphanumeric() && !"/@#+-_".contains(ch)))
         .map(|word| word.trim_end_matches(['-', '/', '+']))
         .filter(|word| word.chars().any(char::is_alphanumeric))
         .map(str::to_string)
-        .collect()
-}
-
-/// Tokens only in `a`, only in `b`, and the number shared; case does not count, repetition does.
-fn difference<'a>(a: &'a [String], b: &'a [String]) -> (Vec<&'a str>, Vec<&'a str>, usize) {
-    let mut left: BTreeMap<String, i32> = BTreeMap::new();
-    for token in b {
-        *left.entry(fold(token)).or_default() += 1;
-    }
-    let mut only_a = Vec::new();
-    for token in a {
-        let count = left.entry(fold(token)).or_default();
-        if *count > 0 { *count -= 1 } else { only_a.push(token.as_str()) }
-    }
-    let mut only_b = Vec::new();
-    for token in b.iter().rev() {
-        let count = left.entry(fold(token)).or_default();
-        if *count > 0 {
-            *count -= 1;
-            only_b.push(token.as_str());
-        }
-    }
-    let shared = a.len() - only_a.len();
-    (only_a, only_b, shared)
 }
 
 fn is_negated(a: &[&str], b: &[&str]) -> bool {

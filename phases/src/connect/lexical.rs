@@ -90,7 +90,7 @@ impl Terms {
 }
 
 /// FNV-1a of a term, so that vectors are numbers only and comparing two is one walk.
-fn key(term: &str) -> u64 {
+pub(super) fn key(term: &str) -> u64 {
     term.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

@@ -5,7 +5,8 @@
 //! takes the place of the other end's weakest link. So a hub cannot flood the graph, and the links
 //! of a set of entries are (up to the neighbours that were looked at) its strongest pairs.
 
-use super::differing::differing;
+use super::differing::Wording;
+use super::sequence::Tokens;
 use super::similarity::{Profile, Scale, similarity};
 use super::template::{self, Templates};
 use crate::entry::{Entry, EntryId};
@@ -39,7 +40,9 @@ pub struct Compared {
     /// What of the text takes part.
     pub profile: Profile,
     /// What a template sees of the text, once it was looked at.
-    tokens: OnceCell<Vec<String>>,
+    tokens: OnceCell<Tokens>,
+    /// What of the text can differ from another, once it was looked at.
+    wording: OnceCell<Wording>,
 }
 
 impl Compared {
@@ -52,11 +55,15 @@ impl Compared {
     /// A text that lies in no store as one to compare with.
     pub fn of(id: EntryId, text: &str, project: Option<&str>, profile: Profile) -> Self {
         let (text, project) = (text.into(), project.map(Into::into));
-        Self { id, text, project, profile, tokens: OnceCell::new() }
+        Self { id, text, project, profile, tokens: OnceCell::new(), wording: OnceCell::new() }
     }
 
-    fn tokens(&self) -> &[String] {
-        self.tokens.get_or_init(|| template::tokens(&self.text))
+    fn tokens(&self) -> &Tokens {
+        self.tokens.get_or_init(|| Tokens::of(&self.text))
+    }
+
+    fn wording(&self) -> &Wording {
+        self.wording.get_or_init(|| Wording::of(&self.text))
     }
 }
 
@@ -119,18 +126,33 @@ fn strength(x: &Link, y: &Link) -> std::cmp::Ordering {
     x.similarity.total_cmp(&y.similarity).then_with(|| (&y.a, &y.b).cmp(&(&x.a, &x.b)))
 }
 
-/// The link of a pair, where it is alike enough.
-pub fn link(a: &Compared, b: &Compared, cosine: f32, settings: &LinkSettings) -> Option<Link> {
-    if a.id == b.id || a.project != b.project || !cosine.is_finite() {
+/// A pair that is alike enough for a link.
+struct Alike<'a> {
+    other: &'a Compared,
+    similarity: f32,
+    cosine: f32,
+}
+
+fn alike<'a>(
+    entry: &Compared,
+    other: &'a Compared,
+    cosine: f32,
+    settings: &LinkSettings,
+) -> Option<Alike<'a>> {
+    if entry.id == other.id || entry.project != other.project || !cosine.is_finite() {
         return None;
     }
-    let similarity = similarity(settings.scale, cosine, &a.profile, &b.profile);
-    if similarity < settings.link_similarity {
-        return None;
+    let similarity = similarity(settings.scale, cosine, &entry.profile, &other.profile);
+    (similarity >= settings.link_similarity).then_some(Alike { other, similarity, cosine })
+}
+
+impl Alike<'_> {
+    /// Its link; how the two differ is not looked at yet, since few of the pairs are taken.
+    fn link(&self, entry: &Compared, settings: &LinkSettings) -> Link {
+        let (a, b) = Link::pair(entry.id.clone(), self.other.id.clone());
+        let (similarity, cosine) = (self.similarity, self.cosine);
+        Link { a, b, similarity, cosine, descriptor: settings.descriptor.clone(), differing: None }
     }
-    let differing = differing(&a.text, &b.text);
-    let (a, b) = Link::pair(a.id.clone(), b.id.clone());
-    Some(Link { a, b, similarity, cosine, descriptor: settings.descriptor.clone(), differing })
 }
 
 /// The links of `newcomers`, in their order, given the links that they and their neighbours have;
@@ -142,16 +164,24 @@ pub fn decide(
 ) -> Vec<PlannedStep> {
     let mut steps = Vec::new();
     for newcomer in newcomers {
-        let mut found: Vec<Link> = newcomer
+        let entry = newcomer.entry;
+        let mut found: Vec<Alike<'_>> = newcomer
             .neighbours
             .iter()
-            .filter_map(|(other, cosine)| link(newcomer.entry, other, *cosine, settings))
-            .filter(|link| !table.has(&link.a, &link.b))
+            .filter_map(|(other, cosine)| alike(entry, other, *cosine, settings))
+            .filter(|alike| !table.has(&entry.id, &alike.other.id))
             .collect();
-        found.sort_by(|x, y| strength(y, x));
+        // The order of their links' strength.
+        found.sort_by(|x, y| {
+            y.similarity.total_cmp(&x.similarity).then_with(|| x.other.id.cmp(&y.other.id))
+        });
         found.truncate(settings.max_links);
-        for link in found {
-            take(link, table, settings, &mut steps);
+        for alike in found {
+            let mut link = alike.link(entry, settings);
+            if let Some(leaving) = leaving(&link, table, settings) {
+                link.differing = entry.wording().differing(alike.other.wording());
+                take(link, leaving, table, settings, &mut steps);
+            }
         }
     }
     steps
@@ -170,7 +200,7 @@ pub fn learn(newcomers: &[Newcomer<'_>], templates: &mut Templates) -> Vec<Strin
             .take(template::NEAR)
             .collect();
         if near.len() + 1 >= template::COPIES {
-            let tokens: Vec<&[String]> = near.iter().map(|other| other.tokens()).collect();
+            let tokens: Vec<&Tokens> = near.iter().map(|other| other.tokens()).collect();
             learned.extend(templates.learn(newcomer.entry.tokens(), &tokens));
         }
     }
@@ -207,17 +237,20 @@ pub fn reconsider(
     leaving.into_iter().map(step).collect()
 }
 
-fn take(link: Link, table: &mut LinkTable, settings: &LinkSettings, steps: &mut Vec<PlannedStep>) {
-    let mut leaving = Vec::new();
-    for end in [&link.a, &link.b] {
-        if table.count(end) < settings.max_links {
-            continue;
-        }
-        match table.weakest(end) {
-            Some(weakest) if strength(weakest, &link).is_lt() => leaving.push(weakest.clone()),
-            _ => return,
-        }
-    }
+/// The links that give way to `link`; `None` where it is too weak for either end.
+fn leaving(link: &Link, table: &LinkTable, settings: &LinkSettings) -> Option<Vec<Link>> {
+    let full = [&link.a, &link.b].into_iter().filter(|end| table.count(end) >= settings.max_links);
+    full.map(|end| table.weakest(end).filter(|weakest| strength(weakest, link).is_lt()).cloned())
+        .collect()
+}
+
+fn take(
+    link: Link,
+    leaving: Vec<Link>,
+    table: &mut LinkTable,
+    settings: &LinkSettings,
+    steps: &mut Vec<PlannedStep>,
+) {
     for old in leaving {
         table.remove(&old);
         let reason = format!("stronger links took its place ({} each at most)", settings.max_links);
@@ -257,11 +290,11 @@ mod tests {
     #[test]
     fn projects_and_no_project_do_not_mix() {
         let (a, b) = (compared("the quay gate", Some("/p")), compared("the quay door", None));
-        assert!(link(&a, &b, 0.95, &settings(4)).is_none());
+        assert!(alike(&a, &b, 0.95, &settings(4)).is_none());
         let (a, b) = (compared("the quay gate", None), compared("the quay door", None));
-        assert!(link(&a, &b, 0.95, &settings(4)).is_some());
-        assert!(link(&a, &a, 1.0, &settings(4)).is_none());
-        assert!(link(&a, &b, f32::NAN, &settings(4)).is_none());
+        assert!(alike(&a, &b, 0.95, &settings(4)).is_some());
+        assert!(alike(&a, &a, 1.0, &settings(4)).is_none());
+        assert!(alike(&a, &b, f32::NAN, &settings(4)).is_none());
     }
 
     #[test]
@@ -298,7 +331,7 @@ mod tests {
     #[test]
     fn chatter_does_not_link() {
         for (a, b) in [("ok, go on", "ok, importer done"), ("done for now", "ok, go on")] {
-            assert!(link(&compared(a, None), &compared(b, None), 0.95, &settings(4)).is_none());
+            assert!(alike(&compared(a, None), &compared(b, None), 0.95, &settings(4)).is_none());
         }
     }
 

@@ -14,11 +14,12 @@ pub mod differing;
 pub mod form;
 pub mod lexical;
 pub mod links;
+pub mod sequence;
 pub mod similarity;
 pub mod template;
 pub mod tokens;
 
 pub use differing::{differing, repeats};
-pub use links::{Compared, LinkSettings, LinkTable, Newcomer, decide, learn, link, reconsider};
+pub use links::{Compared, LinkSettings, LinkTable, Newcomer, decide, learn, reconsider};
 pub use similarity::{LINK_LINE, Profile, Scale, similarity};
 pub use template::Templates;

@@ -20,7 +20,8 @@
 
 use super::form::Form;
 use super::lexical::is_common;
-use super::tokens::{fold, stem};
+use super::sequence::Tokens;
+use super::tokens::stem;
 use crate::age::substance;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -30,9 +31,6 @@ pub const COPIES: usize = 5;
 /// Texts near a newcomer that are looked at, and those of them that are compared word by word.
 pub const NEAR: usize = 24;
 const PEERS: usize = 12;
-
-/// Tokens of a text that are looked at: a template shows at the beginning.
-const LONGEST: usize = 64;
 
 /// Words of a frame, at least.
 const LEAST_WORDS: usize = 3;
@@ -57,17 +55,6 @@ const LONGEST_RUN: usize = 4;
 
 /// Stands for a field in the text of a template.
 const FIELD: &str = "*";
-
-/// The tokens of a text, as a template sees them.
-pub fn tokens(text: &str) -> Vec<String> {
-    text.split_whitespace()
-        .flat_map(|word| word.split(['=', ':', '(', ')', ',', ';', '|', '[', ']', '"', '`']))
-        .map(|word| word.trim_matches(|ch: char| !ch.is_alphanumeric() && !"/@#_".contains(ch)))
-        .filter(|word| word.chars().any(char::is_alphanumeric))
-        .map(fold)
-        .take(LONGEST)
-        .collect()
-}
 
 /// Words in order, with fields between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,7 +117,7 @@ impl Templates {
         if self.known.is_empty() {
             return None;
         }
-        let tokens = tokens(text);
+        let tokens = Tokens::of(text).words;
         let set: HashSet<&str> = tokens.iter().map(String::as_str).collect();
         let fits = |template: &&(&String, &Template)| {
             template.1.frame.iter().all(|word| set.contains(word.as_str()))
@@ -146,25 +133,27 @@ impl Templates {
 
     /// Learns a template from `tokens` and those of the texts near it, where [`COPIES`] of them are
     /// copies of one. Returns its text if it is new.
-    pub fn learn(&mut self, tokens: &[String], near: &[&[String]]) -> Option<String> {
-        let set: HashSet<&String> = tokens.iter().collect();
-        let shared = |other: &[String]| other.iter().filter(|token| set.contains(token)).count();
-        let mut peers: Vec<&[String]> = near
+    pub fn learn(&mut self, tokens: &Tokens, near: &[&Tokens]) -> Option<String> {
+        let mut known = tokens.keys.clone();
+        known.sort_unstable();
+        let shares_enough =
+            |shared: usize, other: &Tokens| 3 * shared >= tokens.len().max(other.len());
+        let mut peers: Vec<(usize, &Tokens)> = near
             .iter()
-            .copied()
-            .filter(|other| *other != tokens && 3 * shared(other) >= tokens.len().max(other.len()))
+            .map(|other| (other.among(&known), *other))
+            .filter(|(shared, other)| shares_enough(*shared, other) && *other != tokens)
             .collect();
-        peers.sort_unstable();
+        peers.sort_unstable_by(|(x, a), (y, b)| y.cmp(x).then_with(|| a.words.cmp(&b.words)));
         peers.dedup();
-        peers.sort_by_cached_key(|peer| std::cmp::Reverse(shared(peer)));
         peers.truncate(PEERS);
+        let peers: Vec<&Tokens> = peers.into_iter().map(|(_, peer)| peer).collect();
         if peers.len() + 1 < COPIES || tokens.len() <= LEAST_WORDS {
             return None;
         }
         // One peer may by chance share more than the template: another one is tried first.
         let template = (0..peers.len().min(3)).find_map(|first| {
             let start = first * (peers.len() - 1) / 2;
-            let order: Vec<&[String]> =
+            let order: Vec<&Tokens> =
                 peers[start..].iter().chain(&peers[..start]).copied().collect();
             of_copies(tokens, &order)
         })?;
@@ -175,21 +164,23 @@ impl Templates {
 }
 
 /// The template that `tokens` and at least `COPIES - 1` of `peers` are copies of.
-fn of_copies(tokens: &[String], peers: &[&[String]]) -> Option<Template> {
-    let mut frame = common(tokens, peers[0]);
+fn of_copies(tokens: &Tokens, peers: &[&Tokens]) -> Option<Template> {
+    let mut frame = tokens.common(peers[0]);
     let mut copies = vec![tokens, peers[0]];
     for peer in &peers[1..] {
-        let shared = common(&frame, peer);
+        let shared = frame.common(peer);
         if shared.len() as f32 >= STAYS * frame.len() as f32 {
             frame = shared;
             copies.push(peer);
         }
     }
+    let frame = frame.words;
     let words = frame.iter().filter(|word| word.chars().all(char::is_alphabetic)).count();
     if copies.len() < COPIES || words < LEAST_WORDS {
         return None;
     }
-    let gaps: Vec<Vec<Vec<&str>>> = copies.iter().filter_map(|copy| gaps(&frame, copy)).collect();
+    let gaps: Vec<Vec<Vec<&str>>> =
+        copies.iter().filter_map(|copy| gaps(&frame, &copy.words)).collect();
     let filled = |place: usize| gaps.iter().filter(|gaps| !gaps[place].is_empty()).count();
     let fields: Vec<bool> =
         (0..=frame.len()).map(|place| filled(place) as f32 >= FILLED * gaps.len() as f32).collect();
@@ -293,33 +284,6 @@ fn gaps<'a>(frame: &[String], tokens: &'a [String]) -> Option<Vec<Vec<&'a str>>>
     wanted.is_none().then_some(gaps)
 }
 
-/// The longest sequence of tokens that both have in the same order.
-fn common(a: &[String], b: &[String]) -> Vec<String> {
-    let width = b.len() + 1;
-    let mut longest = vec![0u16; (a.len() + 1) * width];
-    for i in (0..a.len()).rev() {
-        for j in (0..b.len()).rev() {
-            longest[i * width + j] = if a[i] == b[j] {
-                longest[(i + 1) * width + j + 1] + 1
-            } else {
-                longest[(i + 1) * width + j].max(longest[i * width + j + 1])
-            };
-        }
-    }
-    let (mut i, mut j, mut found) = (0, 0, Vec::new());
-    while i < a.len() && j < b.len() {
-        if a[i] == b[j] {
-            found.push(a[i].clone());
-            (i, j) = (i + 1, j + 1);
-        } else if longest[(i + 1) * width + j] >= longest[i * width + j + 1] {
-            i += 1;
-        } else {
-            j += 1;
-        }
-    }
-    found
-}
-
 /// A word of a field as the subject of an ordinary text has it.
 fn subject_word(word: &str) -> String {
     if is_slot(word) { word.to_string() } else { stem(word).to_string() }
@@ -344,10 +308,10 @@ mod tests {
     use super::*;
 
     fn learned(texts: &[&str]) -> Templates {
-        let tokens: Vec<Vec<String>> = texts.iter().map(|text| tokens(text)).collect();
+        let tokens: Vec<Tokens> = texts.iter().map(|text| Tokens::of(text)).collect();
         let mut templates = Templates::default();
         for (place, text) in tokens.iter().enumerate() {
-            let near: Vec<&[String]> = tokens[..place].iter().map(Vec::as_slice).collect();
+            let near: Vec<&Tokens> = tokens[..place].iter().collect();
             templates.learn(text, &near);
         }
         templates

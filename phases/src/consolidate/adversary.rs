@@ -48,6 +48,10 @@ const ATTACKS: &[Attack] = &[
                 "The importer retries at most 3 times on a timeout and waits 60 seconds between retries; rows are stored in batches of 25, which doubled the speed.",
                 "invented_fact",
             ),
+            (
+                "The importer retries at most 3 times on a timeout and waits 60 seconds between retries; rows are stored in batches of 25. This is common practice in software, especially when dealing with complex logic and performance.",
+                "unsupported",
+            ),
         ],
     },
     // Units.

@@ -8,7 +8,7 @@ use super::note::Note;
 use super::sentences::sentences;
 use super::swapped::swapped;
 use super::values::{Comparison, words};
-use super::wording::{bounds, marks_former, multiplier, reversed, unknown_subject};
+use super::wording::{bounds, marks_former, multiplier, reversed, unknown_subject, unsupported};
 use super::words::{is_stop, stem, unit};
 use std::fmt;
 
@@ -17,6 +17,8 @@ use std::fmt;
 pub enum Refusal {
     /// A number, name, path, … that is in no source.
     InventedFact(String),
+    /// A sentence of which the sources say hardly a word.
+    Unsupported(String),
     /// Too little of what the sources state; the share kept.
     Lossy(f64),
     /// A rule lost its "not".
@@ -52,6 +54,7 @@ impl Refusal {
     pub fn name(&self) -> &'static str {
         match self {
             Self::InventedFact(_) => "invented_fact",
+            Self::Unsupported(_) => "unsupported",
             Self::Lossy(_) => "lossy_merge",
             Self::NegationLost(_) => "negation_lost",
             Self::NegationAdded(_) => "negation_added",
@@ -78,7 +81,8 @@ impl fmt::Display for Refusal {
             Self::Lossy(share) => {
                 write!(f, ": keeps {:.0} % of what the sources state", share * 100.0)
             }
-            Self::NegationLost(what)
+            Self::Unsupported(what)
+            | Self::NegationLost(what)
             | Self::NegationAdded(what)
             | Self::Reversed(what)
             | Self::BoundChanged(what)
@@ -115,6 +119,7 @@ pub fn refusals(claim: &Claim<'_>) -> Vec<Refusal> {
     let facts = Facts::of(claim.text);
     let mut found = Vec::new();
     found.extend(invented(claim, &facts));
+    found.extend(unsupported(claim).map(Refusal::Unsupported));
     found.extend(negations(claim));
     found.extend(reversed(claim));
     found.extend(bounds(claim));

@@ -300,6 +300,24 @@ pub fn unknown_subject(claim: &Claim<'_>) -> Option<String> {
     })
 }
 
+/// Content words from which a sentence is long enough to be judged by them.
+const LONG_ENOUGH: usize = 5;
+
+/// Share of its content words that the sources must say.
+const SUPPORT: f64 = 0.35;
+
+/// A sentence that no source supports: general talk with no number or name in it that could be
+/// looked up ("This is a common practice, especially when performance matters").
+#[allow(clippy::cast_precision_loss, reason = "counts of words are small")]
+pub fn unsupported(claim: &Claim<'_>) -> Option<String> {
+    sentences(claim.text).into_iter().find(|sentence| {
+        let words = Facts::of(sentence).words;
+        let said = |word: &&String| claim.notes.iter().any(|note| note.facts.says(word));
+        let supported = words.iter().filter(said).count() as f64;
+        words.len() >= LONG_ENOUGH && supported < SUPPORT * words.len() as f64
+    })
+}
+
 /// Words that say that what follows holds now; what marks a former value does not reach beyond.
 const PRESENT: &[&str] = &[
     "is",

@@ -219,6 +219,7 @@ fn asked_about(store: &Store, row: &KeptReply) -> Result<Option<Cluster>> {
 fn read_only(text: &str, before: &str) -> Decision {
     const GATES: &[&str] = &[
         "invented_fact",
+        "unsupported",
         "lossy_merge",
         "negation_lost",
         "negation_added",
