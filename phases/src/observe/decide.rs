@@ -335,7 +335,7 @@ impl<'a> Judge<'a> {
         let content_hash = ContentHash::of(&text);
         let project = self.batch.project.clone();
         Entry {
-            id: EntryId::derive(project.as_deref(), &content_hash),
+            id: EntryId::derive(project.as_deref(), &text),
             text,
             title: Some(title),
             content_hash,
