@@ -78,7 +78,7 @@ fn known<T>(word: Option<&str>, parse: fn(&str) -> Option<T>, what: &str) -> Res
 
 /// Prints what was found; notes go to standard error.
 pub fn run(session: &Session, args: &SearchArgs) -> Result<ExitCode> {
-    let store = Store::open(&session.paths, &session.settings)?.for_searching()?;
+    let store = Store::open_reading(&session.paths, &session.settings)?.for_searching()?;
     let query = Query {
         text: args.query.join(" "),
         scope: args.scope.scope()?,

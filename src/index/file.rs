@@ -78,7 +78,7 @@ impl Mirror {
     ) -> Result<(Self, Exact), FileError> {
         let mut mirror = Self::create(path, descriptor, dimensions);
         let mut index = Exact::new(dimensions);
-        let file = match File::open(path) {
+        let file = match crate::regular::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok((mirror, index));

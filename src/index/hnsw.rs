@@ -98,7 +98,7 @@ impl Hnsw {
 
     /// The graph at `path`, if there is one whose sum fits.
     pub fn load(path: &Path, descriptor: &str, dimensions: usize) -> Result<Self, FileError> {
-        let stated = std::fs::read_to_string(sum_path(path))?;
+        let stated = crate::regular::text(&sum_path(path), crate::regular::SMALL)?;
         if stated != sum(path, descriptor, dimensions)? {
             return Err(FileError::Damaged);
         }
@@ -175,6 +175,6 @@ fn sum_path(path: &Path) -> PathBuf {
 fn sum(path: &Path, descriptor: &str, dimensions: usize) -> Result<String, FileError> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(descriptor.as_bytes()).update(&dimensions.to_le_bytes());
-    hasher.update_reader(std::fs::File::open(path)?)?;
+    hasher.update_reader(crate::regular::open(path)?)?;
     Ok(hasher.finalize().to_hex().to_string())
 }

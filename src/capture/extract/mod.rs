@@ -113,6 +113,14 @@ pub struct Extractor {
     redactor: Redactor,
 }
 
+/// Whether every mark is one.
+///
+/// # Errors
+/// A mark that is empty.
+pub fn check(marks: &CaptureMarks) -> crate::Result<()> {
+    Marks::new(marks).map(drop)
+}
+
 impl Extractor {
     /// With the marks of the settings.
     ///

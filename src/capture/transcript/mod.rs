@@ -210,7 +210,7 @@ pub fn read(
     limits: Limits,
     part: &mut dyn FnMut(&[Message], &Echo),
 ) -> Result<Reading> {
-    let mut input = File::open(file)?;
+    let mut input = crate::regular::open(file)?;
     let fits = cursor.offset > 0 && check_at(&mut input, cursor.offset)? == cursor.check;
     let start = if fits { cursor.offset } else { 0 };
     let grew = start > 0 && input.metadata()?.len() > start;
