@@ -7,7 +7,8 @@
 //! components that these touch are clustered, then all. Texts and vectors are read when they are
 //! needed, as the store would, and not kept. With `--sample K` only every K-th chunk is connected
 //! and the time of the rest is taken from those. `--graph` walks a graph whatever the size. Prints
-//! one JSON object.
+//! one JSON object. `connect --shapes` times the clustering of linked groups of some shapes and sizes
+//! instead, and needs no stream.
 
 mod stream;
 mod world;
@@ -32,8 +33,12 @@ struct Args {
 }
 
 fn main() -> Result<()> {
+    if std::env::args().any(|word| word == "--shapes") {
+        println!("{:#}", world::shapes(&[160, 320, 640, 1_280, 2_560, 5_120]));
+        return Ok(());
+    }
     let Some(args) = arguments()? else {
-        println!("usage: connect DIR [--more N] [--sample K] [--graph]");
+        println!("usage: connect DIR [--more N] [--sample K] [--graph]; connect --shapes");
         return Ok(());
     };
     let stream = Stream::open(Path::new(&args.folder))?;

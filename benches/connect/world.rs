@@ -334,6 +334,48 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     sums.iter().sum::<f32>() + a[rest..].iter().zip(&b[rest..]).map(|(x, y)| x * y).sum::<f32>()
 }
 
+/// Shapes of a linked group that clustering is timed on.
+const SHAPES: &[&str] = &["chain", "chain at once", "ring of 16", "hub"];
+
+/// Repetitions, of which the fastest counts: another process may have had the processor.
+const TRIES: usize = 5;
+
+/// How long linked groups of these sizes take to cluster, by shape: a chain whose entries arrive far
+/// apart, one whose entries arrive together (nearness joins what it can), each entry linked to the 16
+/// before it at falling similarity, and each linked to the first.
+pub fn shapes(sizes: &[usize]) -> Value {
+    let rows = SHAPES.iter().map(|shape| {
+        let timed = sizes.iter().map(|size| (size.to_string(), json!(fastest(shape, *size))));
+        (shape.to_string(), Value::Object(timed.collect()))
+    });
+    Value::Object(rows.collect())
+}
+
+fn fastest(shape: &str, size: usize) -> f64 {
+    let apart = if shape == "chain" { 10_000 } else { 1 };
+    let edges: Vec<(usize, usize, f32)> = (1..size)
+        .flat_map(|n| -> Vec<(usize, usize, f32)> {
+            match shape {
+                "ring of 16" => {
+                    (1..=16.min(n)).map(|back| (n - back, n, 0.99 - back as f32 / 100.0)).collect()
+                }
+                "hub" => vec![(0, n, 0.97)],
+                _ => vec![(n - 1, n, 0.97)],
+            }
+        })
+        .collect();
+    let time = || {
+        let nodes = (0..size).map(|n| Node::new(id(n), key(n) * apart));
+        let edges = edges.iter().map(|(a, b, similarity)| Edge::new(id(*a), id(*b), *similarity));
+        let graph = Graph::new(nodes, edges);
+        let started = Instant::now();
+        let grouping = group(&graph, CLUSTERS);
+        std::hint::black_box(&grouping);
+        started.elapsed().as_secs_f64()
+    };
+    (0..TRIES).map(|_| time()).fold(f64::INFINITY, f64::min)
+}
+
 /// How a chain of `length` entries, each linked to the next, is clustered, and in what time; and
 /// one of twice the length, to show how that grows.
 pub fn chain(length: usize) -> Value {

@@ -1,8 +1,9 @@
 //! The buffer phase: what arrived becomes entries.
 //!
 //! No judgement of worth: an arrival is refused only when nothing is left of it after cleaning.
-//! The same text in the same project is one entry, however it is spaced or composed
-//! ([`crate::text::normalise`]); coming again is a *recall*, and brings an expired entry back.
+//! The same text in the same project is one entry, however it is spaced or composed, with or without
+//! its full stop, backticks and first capital ([`crate::text::wording`]); coming again is a *recall*,
+//! and brings an expired entry back.
 //!
 //! A recall counts sources, not words: a text that one conversation (or one notes file) repeats
 //! counts once, a line copied into a forked conversation is recognised by its time, and an

@@ -1,6 +1,6 @@
 //! An entry and the words that describe it.
 
-use crate::text::normalise;
+use crate::text::{normalise, wording};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -16,16 +16,17 @@ impl ContentHash {
     }
 }
 
-/// Name of an entry: 16 hex digits derived from project and content, so that the same text in the
-/// same project is the same entry whatever way it came in, and two runs over the same input give
-/// the same names.
+/// Name of an entry: 16 hex digits derived from project and content ([`wording`]), so that the same
+/// note in the same project is the same entry whatever way it came in, and two runs over the same
+/// input give the same names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EntryId(pub String);
 
 impl EntryId {
-    /// The name of the entry with this content in this project.
-    pub fn derive(project: Option<&str>, content: &ContentHash) -> Self {
+    /// The name of the entry with this text in this project.
+    pub fn derive(project: Option<&str>, text: &str) -> Self {
+        let content = ContentHash::of(&wording(text));
         Self(hex(format!("{}\0{}", project.unwrap_or(""), content.0).as_bytes(), 16))
     }
 
@@ -303,7 +304,7 @@ impl Entry {
     ) -> Self {
         let content_hash = ContentHash::of(text);
         Self {
-            id: EntryId::derive(project.as_deref(), &content_hash),
+            id: EntryId::derive(project.as_deref(), text),
             text: text.to_string(),
             title: None,
             content_hash,

@@ -16,7 +16,7 @@ use crate::store::{self, Scope, Store};
 use crate::tick;
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use std::io::Write;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Options of `eval retrieval`.
@@ -221,12 +221,21 @@ pub fn add(session: &Session, args: &AddArgs) -> Result<()> {
             (document.id, document.project)
         }
     };
+    if args.query.trim().is_empty() {
+        return Err(Error::input("the question is empty"));
+    }
     let question = Question { query: args.query.clone(), id, project };
     let failed = |error: std::io::Error| Error::unreadable(&args.file, &error);
     let mut options = std::fs::OpenOptions::new();
-    let mut file =
-        regular::open_with(options.create(true).append(true), &args.file).map_err(failed)?;
-    writeln!(file, "{}", serde_json::to_string(&question)?).map_err(failed)
+    let mut file = regular::open_with(options.create(true).read(true).append(true), &args.file)
+        .map_err(failed)?;
+    // A file that somebody wrote by hand may lack the end of its last line.
+    let mut last = [b'\n'];
+    if file.seek(SeekFrom::End(-1)).is_ok() {
+        file.read_exact(&mut last).map_err(failed)?;
+    }
+    let start = if last == [b'\n'] { "" } else { "\n" };
+    writeln!(file, "{start}{}", serde_json::to_string(&question)?).map_err(failed)
 }
 
 #[cfg(test)]

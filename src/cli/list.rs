@@ -12,13 +12,20 @@ use lifecycle_phases::{Kind, State};
 /// Options of `list`.
 #[derive(Args)]
 pub struct ListArgs {
+    #[command(flatten)]
+    filter: FilterArgs,
+}
+
+/// Options that say which entries are looked at.
+#[derive(Args)]
+pub struct FilterArgs {
     /// Only this project (its root folder)
     #[arg(long)]
     project: Option<String>,
-    /// Only this kind
+    /// Only entries of this kind
     #[arg(long)]
     kind: Option<String>,
-    /// Only this state: buffered, proven, routed, merged, expired
+    /// Only entries in this state: buffered, proven, routed, merged, expired
     #[arg(long)]
     state: Option<String>,
     /// Merged and expired entries too
@@ -26,10 +33,22 @@ pub struct ListArgs {
     all: bool,
 }
 
+impl FilterArgs {
+    /// The filter; an unknown word is an error.
+    pub fn filter(&self) -> Result<Filter> {
+        Ok(Filter {
+            project: self.project.as_deref().map(project_name),
+            kind: self.kind.as_deref().map(|word| known(word, Kind::parse, "kind")).transpose()?,
+            state: self.state.as_deref().map(|w| known(w, State::parse, "state")).transpose()?,
+            all: self.all,
+        })
+    }
+}
+
 /// Prints the entries that the options select.
 pub fn run(session: &Session, args: &ListArgs) -> Result<ExitCode> {
     let store = Store::open_reading(&session.paths, &session.settings)?;
-    let entries = store::list(store.reader(), &filter(args)?)?;
+    let entries = store::list(store.reader(), &args.filter.filter()?)?;
     if session.global.json {
         print_json(&entries.iter().map(entry_json).collect::<Vec<_>>())?;
     } else {
@@ -38,21 +57,12 @@ pub fn run(session: &Session, args: &ListArgs) -> Result<ExitCode> {
     Ok(ExitCode::Success)
 }
 
-fn filter(args: &ListArgs) -> Result<Filter> {
-    Ok(Filter {
-        project: args.project.as_deref().map(project_name),
-        kind: args.kind.as_deref().map(|word| known(word, Kind::parse, "kind")).transpose()?,
-        state: args.state.as_deref().map(|word| known(word, State::parse, "state")).transpose()?,
-        all: args.all,
-    })
-}
-
 fn known<T>(word: &str, parse: fn(&str) -> Option<T>, what: &str) -> Result<T> {
     parse(word).ok_or_else(|| unknown_word(word, what))
 }
 
 /// The error for a word that names no kind or state, with those there are.
-pub fn unknown_word(word: &str, what: &str) -> Error {
+fn unknown_word(word: &str, what: &str) -> Error {
     let known: Vec<&str> = match what {
         "kind" => Kind::ALL.iter().map(|kind| kind.as_str()).collect(),
         _ => State::ALL.iter().map(|state| state.as_str()).collect(),

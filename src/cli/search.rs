@@ -1,14 +1,13 @@
 //! `lifecycle search`: finds entries and documents by meaning and by words.
 
-use super::list::unknown_word;
+use super::list::FilterArgs;
 use super::{Session, escape_terminal, print_aside, print_json, print_text};
 use crate::embed::open_reranker;
 use crate::error::{ExitCode, Result};
-use crate::search::{self, Answer, Hit, Mode, Models, Part, Query, answer_json, project_name};
-use crate::store::{Found, Scope, Store};
+use crate::search::{self, Answer, Hit, Mode, Models, Part, Query, answer_json};
+use crate::store::{Filter, Found, Scope, Store};
 use crate::tick;
 use clap::Args;
-use lifecycle_phases::{Kind, State};
 
 /// Options of `search`.
 #[derive(Args)]
@@ -36,21 +35,11 @@ pub struct SearchArgs {
 /// Options that say what is looked at.
 #[derive(Args)]
 pub struct ScopeArgs {
-    /// Only this project (its root folder)
-    #[arg(long)]
-    project: Option<String>,
-    /// Only entries of this kind
-    #[arg(long)]
-    kind: Option<String>,
-    /// Only entries in this state: buffered, proven, routed, merged, expired
-    #[arg(long)]
-    state: Option<String>,
+    #[command(flatten)]
+    entries: FilterArgs,
     /// Only documents with this tag; repeatable
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// Merged and expired entries too
-    #[arg(long)]
-    all: bool,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -62,18 +51,9 @@ enum Only {
 impl ScopeArgs {
     /// The scope; an unknown word is an error.
     pub fn scope(&self) -> Result<Scope> {
-        Ok(Scope {
-            project: self.project.as_deref().map(project_name),
-            kind: known(self.kind.as_deref(), Kind::parse, "kind")?,
-            state: known(self.state.as_deref(), State::parse, "state")?,
-            tags: self.tags.clone(),
-            all: self.all,
-        })
+        let Filter { project, kind, state, all } = self.entries.filter()?;
+        Ok(Scope { project, kind, state, tags: self.tags.clone(), all })
     }
-}
-
-fn known<T>(word: Option<&str>, parse: fn(&str) -> Option<T>, what: &str) -> Result<Option<T>> {
-    word.map(|word| parse(word).ok_or_else(|| unknown_word(word, what))).transpose()
 }
 
 /// Prints what was found; notes go to standard error.

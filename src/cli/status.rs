@@ -5,6 +5,7 @@ use crate::capture::inbox::{self, Closed};
 use crate::clock::{format_time, shown};
 use crate::embed::Catalog;
 use crate::error::{ExitCode, Result};
+use crate::index::stated_rows;
 use crate::schedule::Backend;
 use crate::store::{Overview, ProviderCalls, Store, TickRecord, TickStatus, overview};
 use crate::tick::{Note, TickLock};
@@ -228,31 +229,42 @@ fn size(bytes: u64) -> String {
 }
 
 /// How neighbours are found.
+#[derive(Default)]
 struct Index {
     /// Projects with an index file, and those of them with a graph.
     projects: usize,
     graphs: usize,
+    /// Vectors in all of these files.
+    vectors: usize,
+    /// Numbers up to which every vector of a project is compared.
+    limit: usize,
 }
 
 fn index(session: &Session) -> Index {
-    let with = |ending: &str| {
-        let files = std::fs::read_dir(session.paths.index()).into_iter().flatten().flatten();
-        files.filter(|file| file.path().extension().is_some_and(|end| end == ending)).count()
-    };
-    Index { projects: with("index"), graphs: with("hnsw") }
+    let mut index = Index { limit: session.settings.connect.exact_numbers, ..Index::default() };
+    let files = std::fs::read_dir(session.paths.index()).into_iter().flatten().flatten();
+    for path in files.map(|file| file.path()) {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("index") => {
+                index.projects += 1;
+                index.vectors += stated_rows(&path).unwrap_or_default();
+            }
+            Some("hnsw") => index.graphs += 1,
+            _ => {}
+        }
+    }
+    index
 }
 
 impl Index {
     fn words(&self) -> String {
         let kind = match self.graphs {
             0 => "exact".to_string(),
+            graphs if graphs >= self.projects => "hnsw".into(),
             graphs => format!("hnsw for {graphs}, exact for {}", self.projects - graphs),
         };
-        format!(
-            "{kind} ({} projects; a graph from {} vectors of 1024 numbers on)",
-            self.projects,
-            crate::index::EXACT_LIMIT / 1024
-        )
+        let (vectors, projects, limit) = (self.vectors, self.projects, self.limit);
+        format!("{kind}, {vectors} vectors in {projects} files; hnsw beyond {limit} numbers")
     }
 
     fn json(&self) -> Value {
@@ -260,7 +272,8 @@ impl Index {
             "kind": if self.graphs == 0 { "exact" } else { "hnsw" },
             "projects": self.projects,
             "graphs": self.graphs,
-            "exact_up_to_numbers": crate::index::EXACT_LIMIT,
+            "vectors": self.vectors,
+            "exact_up_to_numbers": self.limit,
         })
     }
 }

@@ -94,6 +94,7 @@ pub enum Serve {
 pub struct ConnectSettings {
     pub link_similarity: f32,
     pub max_links: usize,
+    pub exact_numbers: usize,
 }
 
 /// `[consolidate]`

@@ -95,12 +95,11 @@ pub fn import(store: &mut Store, parcel: Parcel, now: i64) -> Result<Imported> {
 fn redacted(mut entry: Entry) -> (Entry, u64) {
     let (text, counts) = redact(&entry.text);
     if counts.total() > 0 {
-        let was_derived =
-            entry.id == EntryId::derive(entry.project.as_deref(), &entry.content_hash);
+        let was_derived = entry.id == EntryId::derive(entry.project.as_deref(), &entry.text);
         entry.content_hash = lifecycle_phases::ContentHash::of(&text);
         entry.text = text;
         if was_derived {
-            entry.id = EntryId::derive(entry.project.as_deref(), &entry.content_hash);
+            entry.id = EntryId::derive(entry.project.as_deref(), &entry.text);
         }
     }
     (entry, counts.total())

@@ -54,6 +54,22 @@ impl Codes {
         read_at(file, &mut self.memory[start..], offset)
     }
 
+    /// The codes from row `from` on; those before it lie in the file.
+    pub(super) fn after(&self, from: usize) -> Self {
+        let mut runs = Vec::new();
+        for (place, &(start, offset)) in self.runs.iter().enumerate() {
+            let end = self.runs.get(place + 1).map_or(self.filed, |run| run.0);
+            if end > from {
+                let skipped = from.saturating_sub(start);
+                let offset = offset + (skipped * self.dimensions) as u64;
+                runs.push((start + skipped - from, offset));
+            }
+        }
+        let (dimensions, file) = (self.dimensions, self.file.clone());
+        let filed = self.filed.saturating_sub(from);
+        Self { dimensions, file, runs, filed, memory: self.memory.clone() }
+    }
+
     /// The codes of `range`: where they lie if all of them are in memory, else read into `buffer`,
     /// which has room for them.
     pub(super) fn block<'a>(

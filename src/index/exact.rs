@@ -62,6 +62,13 @@ impl Exact {
         Ok(bytes)
     }
 
+    /// The rows from `from` on; those before it lie in the file.
+    pub(super) fn after(&self, from: usize) -> Self {
+        let from = from.min(self.keys.len());
+        let (keys, scales) = (self.keys[from..].to_vec(), self.scales[from..].to_vec());
+        Self { dimensions: self.dimensions, keys, scales, codes: self.codes.after(from) }
+    }
+
     /// Adds vectors that are codes already. The lengths must fit.
     pub(super) fn extend(&mut self, keys: &[i64], scales: &[f32], codes: &[u8]) {
         debug_assert!(keys.len() == scales.len() && codes.len() == keys.len() * self.dimensions);

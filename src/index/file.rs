@@ -10,13 +10,14 @@
 //!
 //! The sum of a segment covers the sum before it, its own numbers and its rows. So a bit that
 //! flipped, a segment that is missing or comes from another file is noticed before anything is
-//! used. A file that breaks off between segments is merely older: the rest is read from the store.
+//! used. The owner is the project: a file under another project's name is not used either. A file that
+//! breaks off between segments is merely older: the rest is read from the store.
 //! `last_row` is the place in the store's order of writing up to which the file is complete. Keys
 //! and scales are kept; codes are read for their sum a piece at a time and stay in the file.
 
 use super::{Exact, Neighbours};
 use std::fs::{File, OpenOptions};
-use std::io::{BufReader, Read, Write};
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -41,6 +42,9 @@ pub enum FileError {
     /// The store no longer has what it mirrors: an undo, or a restored copy of the store.
     #[error("the store was changed under it, by an undo or a restored copy")]
     Stale,
+    /// A folder, a pipe or a link that leads nowhere.
+    #[error("something else is in its place")]
+    NoFile,
     /// It breaks off in the middle of a segment, or a sum does not fit.
     #[error("it is damaged")]
     Damaged,
@@ -53,6 +57,8 @@ pub struct Mirror {
     file: Option<Arc<File>>,
     /// Its length.
     length: u64,
+    /// The sum up to each segment, by the rows there are up to its end.
+    sums: Vec<(usize, [u8; SUM])>,
     sum: [u8; SUM],
     dimensions: usize,
     /// Place in the store's order of writing up to which it is complete.
@@ -63,35 +69,32 @@ pub struct Mirror {
 
 impl Mirror {
     /// A mirror without rows; its file is made by the first [`Mirror::append`].
-    pub fn create(path: &Path, descriptor: &str, dimensions: usize) -> Self {
-        let sum = head_sum(descriptor);
-        Self { path: path.into(), file: None, length: 0, sum, dimensions, last_row: 0, rows: 0 }
+    pub fn create(path: &Path, owner: &str, dimensions: usize) -> Self {
+        let sum = head_sum(owner);
+        let (path, sums) = (path.into(), vec![(0, sum)]);
+        Self { path, file: None, length: 0, sums, sum, dimensions, last_row: 0, rows: 0 }
     }
 
-    /// Reads the file at `path`; the rows beyond the first `skip` come back as an index. No file
-    /// is a mirror without rows.
-    pub fn open(
-        path: &Path,
-        descriptor: &str,
-        dimensions: usize,
-        skip: usize,
-    ) -> Result<(Self, Exact), FileError> {
-        let mut mirror = Self::create(path, descriptor, dimensions);
+    /// The sum over whose the mirror is and its first `rows`, where a segment ends there.
+    pub(super) fn sum_at(&self, rows: usize) -> Option<[u8; SUM]> {
+        let place = self.sums.binary_search_by_key(&rows, |known| known.0).ok()?;
+        Some(self.sums[place].1)
+    }
+
+    /// Reads the file at `path`; its rows come back as an index. No file is a mirror without rows.
+    pub fn open(path: &Path, owner: &str, dimensions: usize) -> Result<(Self, Exact), FileError> {
+        let mut mirror = Self::create(path, owner, dimensions);
         let mut index = Exact::new(dimensions);
-        let file = match crate::regular::open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok((mirror, index));
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let file = Arc::new(file);
+        if !is_file(path)? {
+            return Ok((mirror, index));
+        }
+        let file = Arc::new(crate::regular::open(path)?);
         let length = file.metadata()?.len();
         let mut reader = BufReader::new(&*file);
         mirror.read_head(&mut reader, length)?;
         mirror.file = Some(Arc::clone(&file));
         while mirror.length < length {
-            mirror.read_segment(&mut reader, length, skip, &mut index)?;
+            mirror.read_segment(&mut reader, length, &mut index)?;
         }
         Ok((mirror, index))
     }
@@ -116,7 +119,6 @@ impl Mirror {
         &mut self,
         reader: &mut impl Read,
         length: u64,
-        skip: usize,
         index: &mut Exact,
     ) -> Result<(), FileError> {
         let left = (length - self.length).checked_sub(SEGMENT_HEAD).ok_or(FileError::Damaged)?;
@@ -144,10 +146,8 @@ impl Mirror {
         let keys: Vec<i64> = numbers(&keys, i64::from_le_bytes);
         let scales: Vec<f32> = numbers(&scales, f32::from_le_bytes);
         let offset = self.grown(rows, last_row, sum);
-        let skip = skip.saturating_sub(self.rows - rows).min(rows);
         if let Some(file) = &self.file {
-            let offset = offset + (skip * self.dimensions) as u64;
-            index.extend_filed(&keys[skip..], &scales[skip..], file, offset)?;
+            index.extend_filed(&keys, &scales, file, offset)?;
         }
         Ok(())
     }
@@ -157,6 +157,7 @@ impl Mirror {
         let codes = self.length + SEGMENT_HEAD + rows as u64 * 12;
         self.length = codes + (rows * self.dimensions) as u64;
         (self.sum, self.last_row, self.rows) = (sum, last_row, self.rows + rows);
+        self.sums.push((self.rows, sum));
         codes
     }
 
@@ -205,8 +206,8 @@ impl Mirror {
     /// what they have.
     fn writable(&mut self) -> Result<Arc<File>, FileError> {
         let fresh = self.length == 0;
-        if fresh && self.path.exists() {
-            std::fs::remove_file(&self.path)?;
+        if fresh {
+            make_way(&self.path)?;
         }
         let mut options = OpenOptions::new();
         options.create(true).read(true).append(true);
@@ -231,8 +232,50 @@ fn body(keys: &[i64], scales: &[f32], codes: &[u8]) -> Vec<u8> {
     body
 }
 
-fn head_sum(descriptor: &str) -> [u8; SUM] {
-    *blake3::hash(descriptor.as_bytes()).as_bytes()
+/// Whether there is a file at `path`; an error where something else is.
+pub(super) fn is_file(path: &Path) -> Result<bool, FileError> {
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_file() => Ok(true),
+        Ok(_) => Err(FileError::NoFile),
+        Err(_) if path.is_symlink() => Err(FileError::NoFile),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes way for a file that is derived. What is in a folder in its place may be somebody's: that
+/// folder is set aside.
+pub(super) fn make_way(path: &Path) -> std::io::Result<()> {
+    let Ok(found) = std::fs::symlink_metadata(path) else { return Ok(()) };
+    if !found.is_dir() {
+        return std::fs::remove_file(path);
+    }
+    if std::fs::remove_dir(path).is_ok() {
+        return Ok(());
+    }
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".aside");
+    std::fs::rename(path, aside)
+}
+
+/// Rows that the mirror at `path` says it has: the heads of its segments are read, no sum is compared.
+pub fn stated_rows(path: &Path) -> Option<usize> {
+    const HEAD: u64 = MAGIC.len() as u64 + 4 + SUM as u64;
+    let mut file = crate::regular::open(path).ok()?;
+    let mut head = [0; MAGIC.len()];
+    file.read_exact(&mut head).ok().filter(|()| head == *MAGIC)?;
+    let dimensions = u64::from(u32::from_le_bytes(read_array(&mut file).ok()?));
+    let (mut at, mut rows) = (HEAD, 0);
+    while file.seek(SeekFrom::Start(at)).is_ok() {
+        let Ok(more) = read_array(&mut file).map(u32::from_le_bytes) else { break };
+        rows += more as usize;
+        at += SEGMENT_HEAD + u64::from(more) * (12 + dimensions);
+    }
+    Some(rows)
+}
+
+fn head_sum(owner: &str) -> [u8; SUM] {
+    *blake3::hash(owner.as_bytes()).as_bytes()
 }
 
 /// The sum of a segment before its rows.

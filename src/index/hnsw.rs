@@ -6,10 +6,11 @@
 //! memory to be added to. Building is single-threaded, so that the same rows give the same graph.
 //! The library reads its own files
 //! without checking them, and a flipped bit there ends the process: the sum beside the file is
-//! compared before every load.
+//! compared before every load. It covers the rows of the mirror that the graph stands for, too, so that
+//! a graph never meets rows of another project, model or store.
 
 use super::exact::Exact;
-use super::file::FileError;
+use super::file::{FileError, Mirror, is_file, make_way};
 use super::quantise::quantise;
 use super::{Near, Neighbours, VectorError, by_nearness};
 use std::fmt::Display;
@@ -56,9 +57,9 @@ impl Hnsw {
         &mut self.tail
     }
 
-    /// Whether so many rows lie beside the graph that adding them pays.
-    pub fn is_behind(&self) -> bool {
-        self.tail.len() > TAIL.max(self.covered() / 8)
+    /// Whether so many rows lie beside the graph that adding them pays; `limit` is the number of rows up to which all are scanned.
+    pub fn is_behind(&self, limit: usize) -> bool {
+        self.tail.len() > TAIL.min(limit / 8).max(self.covered() / 8)
     }
 
     /// Adds the rows beside the graph to it.
@@ -81,34 +82,44 @@ impl Hnsw {
         Ok(())
     }
 
-    /// Writes the graph and its sum. The rows beside it are in the mirror.
-    pub fn save(&self, path: &Path, descriptor: &str) -> Result<(), FileError> {
+    /// Writes the graph and its sum. It covers all rows of `mirror`.
+    pub fn save(&self, path: &Path, mirror: &Mirror) -> Result<(), FileError> {
         let fresh = path.with_extension("hnsw.new");
+        make_way(&fresh)?;
         self.graph.save(utf8(&fresh)?).map_err(failed)?;
         #[cfg(unix)]
         std::fs::set_permissions(&fresh, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
-        let sum = sum(&fresh, descriptor, self.tail.dimensions())?;
-        // Between the two renames the sum does not fit, and the graph is built anew.
-        let stated =
+        let stated = format!("{} {}", self.covered(), sum(&fresh, mirror, self.covered())?);
+        make_way(&sum_path(path))?;
+        // Between the two the sum does not fit, and the graph is built anew.
+        let file =
             crate::durable::private().create(true).truncate(true).write(true).open(sum_path(path));
-        std::io::Write::write_all(&mut stated?, sum.as_bytes())?;
+        std::io::Write::write_all(&mut file?, stated.as_bytes())?;
+        make_way(path)?;
         std::fs::rename(&fresh, path)?;
         Ok(())
     }
 
-    /// The graph at `path`, if there is one whose sum fits.
-    pub fn load(path: &Path, descriptor: &str, dimensions: usize) -> Result<Self, FileError> {
-        let stated = crate::regular::text(&sum_path(path), crate::regular::SMALL)?;
-        if stated != sum(path, descriptor, dimensions)? {
+    /// The graph at `path` over the first of the `rows` of `mirror`, where its sum fits.
+    pub fn load(path: &Path, mirror: &Mirror, rows: &Exact) -> Result<Self, FileError> {
+        if !(is_file(path)? && is_file(&sum_path(path))?) {
             return Err(FileError::Damaged);
         }
-        let mut index = Self::new(dimensions)?;
+        let stated = std::fs::read(sum_path(path))?;
+        let stated = String::from_utf8_lossy(&stated);
+        let (covered, stated) = stated.split_once(' ').ok_or(FileError::Damaged)?;
+        let covered: usize = covered.parse().map_err(|_| FileError::Damaged)?;
+        if stated != sum(path, mirror, covered)? {
+            return Err(FileError::Damaged);
+        }
+        let mut index = Self::new(rows.dimensions())?;
         index.graph.view(utf8(path)?).map_err(failed)?;
-        if index.graph.dimensions() != dimensions {
+        if index.graph.dimensions() != rows.dimensions() || index.covered() != covered {
             return Err(FileError::Foreign);
         }
         index.graph.change_expansion_search(EXPANSION_SEARCH);
         index.mapped = Some(path.into());
+        index.tail = rows.after(covered);
         Ok(index)
     }
 
@@ -172,9 +183,10 @@ fn sum_path(path: &Path) -> PathBuf {
     path.with_extension("hnsw.sum")
 }
 
-fn sum(path: &Path, descriptor: &str, dimensions: usize) -> Result<String, FileError> {
+/// The sum over the first `covered` rows of the mirror and the file of the graph.
+fn sum(path: &Path, mirror: &Mirror, covered: usize) -> Result<String, FileError> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(descriptor.as_bytes()).update(&dimensions.to_le_bytes());
+    hasher.update(&mirror.sum_at(covered).ok_or(FileError::Stale)?);
     hasher.update_reader(crate::regular::open(path)?)?;
     Ok(hasher.finalize().to_hex().to_string())
 }

@@ -21,13 +21,14 @@ mod project;
 mod quantise;
 
 pub use exact::Exact;
-pub use file::{FileError, Mirror, agrees};
+pub use file::{FileError, Mirror, agrees, stated_rows};
 pub use hnsw::Hnsw;
 pub use project::ProjectIndex;
 pub use quantise::{Code, quantise};
 
-/// Numbers (vectors times dimensions) up to which a query is compared with every vector: a million
-/// vectors of 1,024 numbers in one project. A scan of that size should answer the 20 queries of a
+/// Numbers (vectors times dimensions) up to which a query is compared with every vector, where the
+/// settings say nothing else (`connect.exact_numbers`): a million vectors of 1,024 numbers in one
+/// project. A scan of that size should answer the 20 queries of a
 /// tick in about a second (estimated from smaller ones); it misses nothing, and its file needs no
 /// building.
 pub const EXACT_LIMIT: usize = 1 << 30;

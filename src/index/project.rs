@@ -1,12 +1,11 @@
 //! The index of one project, opened from its files.
 
-use super::file::{FileError, Mirror};
+use super::file::{FileError, Mirror, make_way};
 use super::{EXACT_LIMIT, Exact, Hnsw, Neighbours};
 use std::path::{Path, PathBuf};
 
 /// The vectors of one project under one descriptor.
 pub struct ProjectIndex {
-    descriptor: String,
     dimensions: usize,
     graph_path: PathBuf,
     mirror: Mirror,
@@ -32,21 +31,19 @@ impl ProjectIndex {
         dimensions: usize,
         is_current: impl FnOnce(&Exact, i64) -> bool,
     ) -> Self {
-        let name = file_name(descriptor, project);
+        let owner = format!("{descriptor}\0{}", project.unwrap_or_default());
+        let name = file_name(&owner);
         let path = folder.join(format!("{name}.index"));
-        let graph_path = folder.join(format!("{name}.hnsw"));
         let mut opened = Self {
-            descriptor: descriptor.into(),
             dimensions,
-            mirror: Mirror::create(&path, descriptor, dimensions),
+            mirror: Mirror::create(&path, &owner, dimensions),
             index: Kind::Exact(Exact::new(dimensions)),
             damage: None,
-            graph_path,
+            graph_path: folder.join(format!("{name}.hnsw")),
             limit: EXACT_LIMIT,
         };
-        match opened.read(&path, is_current) {
-            Ok(()) => {}
-            Err(error) => opened.damage = Some(error.to_string()),
+        if let Err(error) = opened.read(&path, &owner, is_current) {
+            opened.damage = Some(error.to_string());
         }
         opened
     }
@@ -54,31 +51,25 @@ impl ProjectIndex {
     fn read(
         &mut self,
         path: &Path,
+        owner: &str,
         is_current: impl FnOnce(&Exact, i64) -> bool,
     ) -> Result<(), FileError> {
-        let graph = self.load_graph();
-        let covered = graph.as_ref().map_or(0, Hnsw::covered);
-        let (mirror, rows) = Mirror::open(path, &self.descriptor, self.dimensions, covered)?;
-        if mirror.rows < covered || !(mirror.rows == 0 || is_current(&rows, mirror.last_row)) {
+        let (mirror, rows) = Mirror::open(path, owner, self.dimensions)?;
+        if mirror.rows > 0 && !is_current(&rows, mirror.last_row) {
             return Err(FileError::Stale);
         }
-        self.index = match graph {
-            Some(mut graph) => {
-                *graph.tail() = rows;
-                Kind::Hnsw(Box::new(graph))
-            }
+        self.mirror = mirror;
+        self.index = match self.load_graph(&rows) {
+            Some(graph) => Kind::Hnsw(Box::new(graph)),
             None => Kind::Exact(rows),
         };
-        self.mirror = mirror;
         Ok(())
     }
 
     /// A graph that cannot be used is built again from the mirror.
-    fn load_graph(&mut self) -> Option<Hnsw> {
-        if !self.graph_path.exists() {
-            return None;
-        }
-        let loaded = Hnsw::load(&self.graph_path, &self.descriptor, self.dimensions);
+    fn load_graph(&mut self, rows: &Exact) -> Option<Hnsw> {
+        self.graph_path.symlink_metadata().ok()?;
+        let loaded = Hnsw::load(&self.graph_path, &self.mirror, rows);
         loaded.map_err(|error| self.damage = Some(error.to_string())).ok()
     }
 
@@ -98,7 +89,7 @@ impl ProjectIndex {
     pub fn refresh(&mut self, fresh: &Exact, last_row: i64, keep: bool) {
         if keep && self.mirror.rows == 0 {
             // A graph over rows of a mirror that is gone must not meet the new one.
-            let _ = std::fs::remove_file(&self.graph_path);
+            let _ = make_way(&self.graph_path);
         }
         if !fresh.is_empty() {
             let index = match &mut self.index {
@@ -117,7 +108,7 @@ impl ProjectIndex {
         self.switch(keep);
     }
 
-    /// The same with another number up to which every vector is compared, vectors times dimensions.
+    /// The same with another number up to which every vector is compared: vectors times dimensions.
     pub fn with_limit(self, limit: usize) -> Self {
         Self { limit, ..self }
     }
@@ -148,10 +139,11 @@ impl ProjectIndex {
             self.index = Kind::Hnsw(Box::new(graph));
         }
         let Kind::Hnsw(graph) = &mut self.index else { return };
-        if graph.is_behind() {
-            let saved = graph.absorb().and_then(|()| match keep {
-                true => graph.save(&self.graph_path, &self.descriptor),
-                false => Ok(()),
+        if graph.is_behind(self.limit / self.dimensions.max(1)) {
+            let saved = graph.absorb().and_then(|()| {
+                // Rows that the mirror could not take would be missed by the next run.
+                let keep = keep && self.mirror.rows == graph.covered();
+                if keep { graph.save(&self.graph_path, &self.mirror) } else { Ok(()) }
             });
             if let Err(error) = saved {
                 self.damage = Some(error.to_string());
@@ -160,10 +152,7 @@ impl ProjectIndex {
     }
 }
 
-/// Names the files of a project: hashes, since a project is a path and a descriptor any text.
-fn file_name(descriptor: &str, project: Option<&str>) -> String {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(descriptor.as_bytes()).update(b"\0");
-    hasher.update(project.map_or("", |project| project).as_bytes());
-    hasher.finalize().to_hex()[..24].to_string()
+/// Names the files of a project: a hash, since a project is a path and a descriptor any text.
+fn file_name(owner: &str) -> String {
+    blake3::hash(owner.as_bytes()).to_hex()[..24].to_string()
 }

@@ -94,16 +94,18 @@ fn a_mirror_comes_back_as_it_was_and_grows() {
     let mut mirror = Mirror::create(&path, "model", 16);
     let filed = append(&mut mirror, &exact(&all, 0..30), 30);
     assert_eq!(contents(&filed), contents(&exact(&all, 0..30)));
-    let (mut mirror, index) = Mirror::open(&path, "model", 16, 0).expect("read");
+    let (mut mirror, index) = Mirror::open(&path, "model", 16).expect("read");
     assert_eq!((mirror.rows, mirror.last_row, index.len()), (30, 30, 30));
     append(&mut mirror, &exact(&all, 30..40), 41);
-    let (mirror, index) = Mirror::open(&path, "model", 16, 0).expect("read");
+    let (mirror, index) = Mirror::open(&path, "model", 16).expect("read");
     assert_eq!((mirror.rows, mirror.last_row), (40, 41));
     assert_eq!(contents(&index), contents(&exact(&all, 0..40)));
     assert!(agrees(&index, |key| all.get(usize::try_from(key).ok()?).cloned()));
     assert!(!agrees(&index, |key| all.get(39 - usize::try_from(key).ok()?).cloned()));
-    let (_, rest) = Mirror::open(&path, "model", 16, 35).expect("read");
-    assert_eq!(contents(&rest), contents(&exact(&all, 35..40)));
+    assert_eq!(stated_rows(&path), Some(40));
+    for from in [0, 12, 30, 35, 40] {
+        assert_eq!(contents(&index.after(from)), contents(&exact(&all, from..40)), "from {from}");
+    }
 }
 
 #[test]
@@ -116,7 +118,7 @@ fn many_rows_are_several_segments_and_only_the_last_makes_them_complete() {
     let whole = std::fs::read(&path).expect("readable");
     let second = 54 + 44 + 4_096 * 20;
     std::fs::write(&path, &whole[..second]).expect("writable");
-    let (mirror, _) = Mirror::open(&path, "model", 8, 0).expect("read");
+    let (mirror, _) = Mirror::open(&path, "model", 8).expect("read");
     assert_eq!((mirror.rows, mirror.last_row), (4_096, 0));
 }
 
@@ -160,16 +162,16 @@ fn a_mirror_with_any_damage_is_not_used() {
     let path = folder.path().join("p.index");
     let all = vectors(12, 16);
     append(&mut Mirror::create(&path, "model", 16), &exact(&all, 0..12), 12);
-    assert!(Mirror::open(&path, "other", 16, 0).is_err());
-    assert!(Mirror::open(&path, "model", 32, 0).is_err());
+    assert!(Mirror::open(&path, "other", 16).is_err());
+    assert!(Mirror::open(&path, "model", 32).is_err());
     let whole = std::fs::read(&path).expect("readable");
     for place in (0..whole.len()).step_by(7) {
         let mut bytes = whole.clone();
         bytes[place] ^= 0x10;
         std::fs::write(&path, &bytes).expect("writable");
-        assert!(Mirror::open(&path, "model", 16, 0).is_err(), "bit of byte {place}");
+        assert!(Mirror::open(&path, "model", 16).is_err(), "bit of byte {place}");
         std::fs::write(&path, &whole[..place]).expect("writable");
-        assert!(Mirror::open(&path, "model", 16, 0).is_err() || place == 54, "cut at {place}");
+        assert!(Mirror::open(&path, "model", 16).is_err() || place == 54, "cut at {place}");
     }
 }
 
@@ -199,21 +201,48 @@ fn a_graph_with_any_damage_is_not_loaded() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("p.hnsw");
     let all = vectors(300, 16);
+    let mut mirror = Mirror::create(&folder.path().join("p.index"), "model", 16);
+    let rows = append(&mut mirror, &exact(&all, 0..300), 300);
     let mut index = Hnsw::new(16).expect("a graph");
     *index.tail() = exact(&all, 0..300);
     index.absorb().expect("memory");
-    index.save(&path, "model").expect("written");
-    assert_eq!(Hnsw::load(&path, "model", 16).expect("read").covered(), 300);
-    assert!(Hnsw::load(&path, "other", 16).is_err());
+    index.save(&path, &mirror).expect("written");
+    assert_eq!(Hnsw::load(&path, &mirror, &rows).expect("read").covered(), 300);
+    let other = Mirror::create(&folder.path().join("q.index"), "model", 16);
+    assert!(Hnsw::load(&path, &other, &rows).is_err(), "rows that the mirror does not have");
+    let mut other = Mirror::create(&folder.path().join("q.index"), "other", 16);
+    append(&mut other, &exact(&all, 0..300), 300);
+    assert!(Hnsw::load(&path, &other, &rows).is_err(), "another owner with the same rows");
     let whole = std::fs::read(&path).expect("readable");
     for place in (0..whole.len()).step_by(whole.len() / 40) {
         let mut bytes = whole.clone();
         bytes[place] ^= 0x01;
         std::fs::write(&path, &bytes).expect("writable");
-        assert!(Hnsw::load(&path, "model", 16).is_err(), "bit of byte {place}");
+        assert!(Hnsw::load(&path, &mirror, &rows).is_err(), "bit of byte {place}");
     }
     std::fs::write(&path, b"junk").expect("writable");
-    assert!(Hnsw::load(&path, "model", 16).is_err());
+    assert!(Hnsw::load(&path, &mirror, &rows).is_err());
+}
+
+#[test]
+fn a_file_under_the_name_of_another_project_is_not_used() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let all = vectors(40, 16);
+    let open =
+        |project: &str| ProjectIndex::open(folder.path(), "m", Some(project), 16, |_, _| true);
+    open("/p").refresh(&exact(&all, 0..20), 20, true);
+    let first = files(folder.path());
+    open("/q").refresh(&exact(&all, 20..40), 40, true);
+    let both = files(folder.path());
+    let second = both.iter().find(|file| !first.contains(file)).expect("a file of its own");
+    std::fs::copy(&first[0], second).expect("copied");
+    assert!(open("/q").damage().is_some());
+    assert_eq!((open("/p").damage(), open("/p").neighbours().len()), (None, 20));
+}
+
+fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let listing = std::fs::read_dir(folder).expect("a folder");
+    listing.map(|file| file.expect("a file").path()).collect()
 }
 
 #[test]

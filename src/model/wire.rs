@@ -10,7 +10,7 @@ mod openai;
 use super::failure::Failure;
 use super::overflow;
 use super::provider::{Dialect, Provider, RulesIn};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What one request asks.
 #[derive(Clone, Debug)]
@@ -39,6 +39,13 @@ impl Wire<'_> {
             RulesIn::User => (None, format!("{}\n\n{}", self.rules, self.data)),
             RulesIn::ModelFile => (None, self.data.to_string()),
         }
+    }
+
+    /// The same as messages with a role each, as Ollama and OpenAI's own wire want them.
+    fn chat(&self, provider: &Provider) -> Vec<Value> {
+        let (system, user) = self.messages(provider);
+        let system = system.map(|text| json!({"content": text, "role": "system"}));
+        system.into_iter().chain([json!({"content": user, "role": "user"})]).collect()
     }
 
     /// Bytes of prompt text.

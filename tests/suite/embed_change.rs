@@ -80,7 +80,7 @@ impl Place {
 }
 
 /// Six words that no other text has, so that nothing takes them for copies of a form.
-fn made_up_words(n: usize) -> String {
+pub fn made_up_words(n: usize) -> String {
     let hash = blake3::hash(&n.to_le_bytes());
     let syllable = |byte: &u8| {
         let (consonants, vowels) = (b"bdfgklmnprstvwz", b"aeiou");

@@ -1,7 +1,7 @@
 //! Documents on the command line, export and import.
 
 use crate::support::Home;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn results(home: &Home, query: &str) -> Vec<Value> {
     home.json(&["search", query])["results"].as_array().unwrap().clone()
@@ -198,6 +198,57 @@ fn eval_retrieval_measures_the_users_own_questions() {
     assert_eq!(hybrid["name"], "hybrid");
     assert_eq!(hybrid["recall_1"], 1.0);
     assert_eq!(hybrid["mrr"], 1.0);
+}
+
+/// On entries that a tick connected: the questions of a file that was also written by hand, and the
+/// least score that loses none of them when it is set.
+#[test]
+fn the_least_score_that_eval_names_keeps_the_answers_when_it_is_set() {
+    let home = Home::new();
+    let notes = [
+        ("Ports of the services start at 8000", "which port comes first"),
+        ("The tide table comes from the harbour office", "where do tides come from"),
+        ("Crane telemetry is kept in parquet files", "how is telemetry stored"),
+        ("Invoices are rounded to whole cents before tax", "how are invoices rounded"),
+        ("Pilots board at the outer buoy", "where do pilots board"),
+    ];
+    notes.iter().for_each(|(text, _)| drop(home.run(&["add", text]).success()));
+    home.run(&["run", "--phase", "connect"]).success();
+    let listed = home.json(&["list"]);
+    let listed = listed.as_array().unwrap();
+    let id = |text: &str| -> &str {
+        listed.iter().find(|entry| entry["text"] == text).unwrap()["id"].as_str().unwrap()
+    };
+    let file = home.path().join("golden.jsonl");
+    let by_hand = json!({"query": notes[0].1, "id": id(notes[0].0)}).to_string();
+    std::fs::write(&file, by_hand).unwrap();
+    let golden = file.display().to_string();
+    for (text, question) in &notes[1..] {
+        home.run(&["eval", "add", &golden, question, id(text)]).success();
+    }
+    home.run(&["eval", "add", &golden, " ", id(notes[0].0)]).code(8);
+    assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), notes.len());
+    let columns = home.json(&["eval", "retrieval", &golden, "--cases"]);
+    for column in columns.as_array().unwrap() {
+        let name = column["name"].as_str().unwrap();
+        assert_eq!(column["cases"].as_array().unwrap().len(), notes.len(), "{name}");
+    }
+    let hybrid = &columns[2];
+    // Words alone find nothing but the answer of some questions; both together find noise.
+    assert!(hybrid["kept"].is_number() && hybrid["noise_removed"].is_number(), "{hybrid}");
+    assert_eq!((&hybrid["name"], &hybrid["recall_5"]), (&"hybrid".into(), &1.0.into()));
+    let least = format!("search.least_score={}", hybrid["least_score"]);
+    // The questions on which it was chosen: every other one.
+    for (text, question) in notes.iter().step_by(2) {
+        let found = home.json(&["--set", &least, "search", question, "--explain"]);
+        let hit = found["results"].as_array().unwrap().iter().find(|hit| hit["text"] == *text);
+        let explanation = &hit.expect("the answer is kept")["explanation"];
+        let share = |part: &str| explanation[part]["share"].as_f64().unwrap_or(0.0);
+        let score = explanation["score"].as_f64().unwrap();
+        assert!((share("lexical") + share("dense") - score).abs() < 1e-6, "{explanation}");
+    }
+    let text = home.run(&["eval", "retrieval", &golden, "--cases"]).success();
+    assert!(notes.iter().all(|(_, question)| text.out.contains(question)), "{}", text.out);
 }
 
 #[test]

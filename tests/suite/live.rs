@@ -121,7 +121,7 @@ fn measure(bench: &Bench, name: &str) -> Vec<Found> {
 
 fn project(mut entry: Entry, name: &str) -> Entry {
     entry.project = Some(format!("/{name}"));
-    entry.id = EntryId::derive(entry.project.as_deref(), &entry.content_hash);
+    entry.id = EntryId::derive(entry.project.as_deref(), &entry.text);
     entry
 }
 

@@ -33,6 +33,7 @@ mod fuzzing;
 mod generated;
 mod hooks;
 mod identity;
+mod index_files;
 mod injection;
 mod live;
 mod mcp;

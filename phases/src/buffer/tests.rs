@@ -48,6 +48,19 @@ fn a_text_is_admitted_once_and_recalled_once_a_source() {
 }
 
 #[test]
+fn a_note_written_again_with_another_full_stop_is_the_same_note() {
+    let spellings = ["Run `make dev` first.", "run make dev first", "Run `make dev` first!"];
+    let arrivals: Vec<Arrival> =
+        spellings.iter().zip(1..).map(|(text, at)| said(text, None, at)).collect();
+    let outcome = decide(&arrivals, &[]);
+    assert_eq!(names(&outcome), ["admit", "recall"]);
+    let Step::Admit { entry } = &outcome.steps[0].step else { panic!("{outcome:?}") };
+    assert_eq!(entry.text, spellings[0], "the first one as it was written");
+    let other = [said("Run make dev first?", None, 4), said("Run make dev1 first", None, 5)];
+    assert_eq!(names(&decide(&other, &stored(&outcome))), ["admit", "admit"]);
+}
+
+#[test]
 fn single_adds_count_each() {
     let arrivals = [said("x y", None, 1), said("x y", None, 2), said("x y", None, 3)];
     let outcome = decide(&arrivals, &[]);

@@ -200,7 +200,8 @@ impl<'a> Judge<'a> {
     }
 
     fn observation(&mut self, proposal: &Proposal) {
-        let narrative = self.attributed(&rearmed(&proposal.narrative));
+        let narrative = self.worth.without_heads(&rearmed(&proposal.narrative));
+        let narrative = self.attributed(&narrative);
         self.decision.measures.chars.1 += narrative.chars().count();
         let facts = self.facts(proposal, &narrative);
         let refusal = self.refusal("", &narrative);
@@ -300,7 +301,7 @@ impl<'a> Judge<'a> {
             rules: self.rules,
         };
         let first = || title_from(sentences(narrative).first().map_or(narrative, String::as_str));
-        let generic = gates::is_generic(&claim);
+        let generic = gates::is_generic(&claim) || self.worth.reads_aloud(title);
         let invented = !generic && self.refusal("", title).is_some();
         self.decision.measures.generic_titles += usize::from(generic || invented);
         let title = if generic || invented { first() } else { title.trim().to_string() };
@@ -335,7 +336,7 @@ impl<'a> Judge<'a> {
         let content_hash = ContentHash::of(&text);
         let project = self.batch.project.clone();
         Entry {
-            id: EntryId::derive(project.as_deref(), &content_hash),
+            id: EntryId::derive(project.as_deref(), &text),
             text,
             title: Some(title),
             content_hash,

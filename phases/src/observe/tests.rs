@@ -199,6 +199,11 @@ fn each_reason_for_which_nothing_is_kept_has_its_name() {
         ("a fault and its mending", "echo_of_prompt"),
         ("The assistant made changes to the file.", "says_nothing"),
         ("The assistant called the tool Bash, which succeeded.", "says_nothing"),
+        (
+            "The user asked or said, why the berth importer drops rows. The assistant called the \
+             tool Edit, which succeeded, and rows.rs.",
+            "says_nothing",
+        ),
         ("cargo test -p berths", "repeats_the_call"),
         ("rows.rs: keep rows without offset in quarantine_rows", "repeats_the_call"),
         ("The berth importer drops rows. Please find out why.", "repeats_the_call"),
@@ -213,6 +218,15 @@ fn each_reason_for_which_nothing_is_kept_has_its_name() {
     let decision = observed(&mended(), good, listed);
     assert_eq!(decision.entries[0].text, format!("{good}\n- 14 tests pass"));
     assert_eq!(decision.measures.refused, ["not_in_events"]);
+}
+
+#[test]
+fn what_is_said_beside_the_list_of_events_is_kept() {
+    let good = "Rows without offset land in `quarantine_rows`.";
+    let text = format!("The user asked or said, please find out why. {good}");
+    let decision = observed(&mended(), &text, json!({"title": "The user asked or said"}));
+    assert_eq!(decision.entries[0].text, good);
+    assert!(!decision.entries[0].title.as_deref().unwrap_or_default().contains("asked"));
 }
 
 #[test]

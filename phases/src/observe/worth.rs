@@ -9,6 +9,7 @@ use crate::consolidate::echo::{covered, says_something};
 use crate::consolidate::facts::{FactKind, Facts, flat};
 use crate::consolidate::gates::Refusal;
 use crate::consolidate::note::Note;
+use crate::consolidate::sentences::sentences;
 use crate::consolidate::values::words;
 use crate::entry::Actor;
 use std::collections::BTreeSet;
@@ -22,6 +23,9 @@ const REPEATED: f64 = 0.8;
 const GROUNDED: f64 = 0.35;
 const GROUNDED_FACT: f64 = 0.5;
 
+/// Words in a row of our own before an event that nobody else writes by chance.
+const HEAD: usize = 5;
+
 /// Characters to a word above which a text has no spaces between words, and words tell nothing.
 const UNSPACED: usize = 15;
 
@@ -29,6 +33,8 @@ const UNSPACED: usize = 15;
 pub(super) struct Worth {
     /// What is said of every call.
     told: Facts,
+    /// Our own words before each event, where they are too many to meet by chance.
+    heads: Vec<String>,
     /// Inputs and requests, flat and as runs of words.
     given: Vec<(String, BTreeSet<String>)>,
 }
@@ -45,7 +51,26 @@ impl Worth {
             let runs = words(text).windows(3).map(|run| run.join(" ")).collect();
             (flat(text), runs)
         };
-        Self { told: Facts::of(&heads.join("\n")), given: given.map(made_ready).collect() }
+        let given = given.map(made_ready).collect();
+        let told = Facts::of(&heads.join("\n"));
+        let heads = heads.iter().map(|head| words(head)).filter(|head| head.len() >= HEAD);
+        Self { told, heads: heads.map(|head| head.join(" ")).collect(), given }
+    }
+
+    /// A narrative without the sentences that read the list of events aloud ("The user asked or
+    /// said, …", "The assistant called the tool Edit, which succeeded").
+    pub(super) fn without_heads(&self, text: &str) -> String {
+        if !self.reads_aloud(text) {
+            return text.to_string();
+        }
+        let own = sentences(text).into_iter().filter(|sentence| !self.reads_aloud(sentence));
+        own.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Whether a text holds our own words before an event.
+    pub(super) fn reads_aloud(&self, text: &str) -> bool {
+        let own = words(text).join(" ");
+        self.heads.iter().any(|head| own.contains(head.as_str()))
     }
 
     /// Why a narrative is of no use.

@@ -9,13 +9,9 @@ use serde_json::{Value, json};
 /// that is too long is cut in silence, without the second the context is whatever the machine's
 /// memory suggested; a value that changes would reload the model.
 pub fn body(provider: &Provider, wire: &Wire<'_>) -> Value {
-    let (system, user) = wire.messages(provider);
-    let mut messages = Vec::new();
-    messages.extend(system.map(|text| json!({"content": text, "role": "system"})));
-    messages.push(json!({"content": user, "role": "user"}));
     let mut body = json!({
         "keep_alive": provider.keep_alive,
-        "messages": messages,
+        "messages": wire.chat(provider),
         "model": provider.model,
         "options": {
             "num_ctx": wire.context,

@@ -13,12 +13,8 @@ pub fn address(provider: &Provider, route: &str) -> String {
 
 /// The body.
 pub fn body(provider: &Provider, wire: &Wire<'_>) -> Value {
-    let (system, user) = wire.messages(provider);
-    let mut messages = Vec::new();
-    messages.extend(system.map(|text| json!({"content": text, "role": "system"})));
-    messages.push(json!({"content": user, "role": "user"}));
     let mut body = json!({
-        "messages": messages,
+        "messages": wire.chat(provider),
         "model": provider.model,
         "seed": provider.seed,
         "stream": false,

@@ -38,7 +38,8 @@ pub fn run(ctx: &mut Context<'_>) -> Result<()> {
     rescale::run(ctx)?;
     let descriptor = ctx.embedder()?.descriptor().id();
     let keep = ctx.mode == Mode::Live;
-    let mut indexes = Indexes::new(&descriptor, ctx.paths.index(), keep);
+    let limit = ctx.settings.connect.exact_numbers;
+    let mut indexes = Indexes::new(&descriptor, ctx.paths.index(), keep, limit);
     let mut seen = Seen { templates: store::templates(ctx.store.reader())?, ..Seen::default() };
     let mut after = 0;
     let total = stored::count_pending(ctx.store.reader(), &descriptor)?;

@@ -25,16 +25,19 @@ pub struct Indexes {
     descriptor: String,
     folder: PathBuf,
     keep: bool,
+    /// Numbers up to which every vector of a project is compared.
+    limit: usize,
     open: BTreeMap<Option<String>, ProjectIndex>,
     /// What was wrong with index files.
     pub warnings: Vec<String>,
 }
 
 impl Indexes {
-    /// No index yet. With `keep` the files in `folder` follow the store.
-    pub fn new(descriptor: &str, folder: PathBuf, keep: bool) -> Self {
+    /// No index yet. With `keep` the files in `folder` follow the store; up to `limit` numbers
+    /// every vector of a project is compared.
+    pub fn new(descriptor: &str, folder: PathBuf, keep: bool, limit: usize) -> Self {
         let open = BTreeMap::new();
-        Self { descriptor: descriptor.into(), folder, keep, open, warnings: Vec::new() }
+        Self { descriptor: descriptor.into(), folder, keep, limit, open, warnings: Vec::new() }
     }
 
     /// The index of `project`, complete as far as the store is.
@@ -58,14 +61,18 @@ impl Indexes {
         project: Option<&str>,
         dimensions: usize,
     ) -> Result<ProjectIndex> {
-        if self.keep {
-            create_private(&self.folder)?;
+        if self.keep
+            && let Err(error) = create_private(&self.folder)
+        {
+            self.keep = false;
+            self.warnings.push(format!("no index is kept: {}", error.message));
         }
         let is_current = |rows: &Exact, last_row: i64| {
             is_current(connection, &self.descriptor, rows, last_row).unwrap_or(false)
         };
         let mut index =
-            ProjectIndex::open(&self.folder, &self.descriptor, project, dimensions, is_current);
+            ProjectIndex::open(&self.folder, &self.descriptor, project, dimensions, is_current)
+                .with_limit(self.limit);
         if let Some(damage) = index.damage() {
             let of = project.unwrap_or("entries without a project");
             self.warnings.push(format!("the index of {of} was built anew: {damage}"));
