@@ -226,10 +226,11 @@ def turns(cases, scale, usual, count, seconds):
     return gathered
 
 
-def commit(program):
-    done = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True,
-                          cwd=os.path.dirname(program))
-    return done.stdout.strip()
+def version(program):
+    """The commit that the program was built from, as it says itself."""
+    done = subprocess.run([program, "--version"], capture_output=True, text=True)
+    lines = [line.split(None, 1) for line in done.stdout.splitlines()]
+    return next((line[1] for line in lines if line[0] == "commit"), "")
 
 
 def main():
@@ -276,7 +277,7 @@ def main():
         print("left out: disk full (no right to mount a tmpfs)")
     if args.out:
         with open(args.out, "a") as file:
-            line = {"commit": commit(program), "cores": os.cpu_count(), "load": load, "load_after": after,
+            line = {"commit": version(program), "cores": os.cpu_count(), "load": load, "load_after": after,
                     "priority": os.sched_getscheduler(0) or os.nice(0), "rows": rows}
             file.write(json.dumps(line) + "\n")
     limit = {name: BRIEFING_MS if name.endswith("5,000") else LIMIT_MS for name in cases}

@@ -14,7 +14,7 @@ use std::io::{BufReader, Read, Result, Seek, SeekFrom};
 use std::sync::LazyLock;
 
 /// How far back, in bytes. A page that was read earlier is not known any more.
-pub const LOOK_BACK: u64 = 16 << 20;
+pub const LOOK_BACK: u64 = 4 << 20;
 
 /// A line that holds none of these words puts nothing into a conversation.
 static TELLING: LazyLock<Regex> = LazyLock::new(|| {

@@ -30,8 +30,8 @@ use std::time::Duration;
 /// What an answer to one question came to.
 pub type Outcome = std::result::Result<Answer, Missed>;
 
-/// Rewrites text before it leaves this machine.
-pub type Redact = Box<dyn Fn(&str) -> String + Send + Sync>;
+/// Rewrites text as it leaves this machine; the second argument says whether it does so now, and counts.
+pub type Redact = Box<dyn Fn(&str, bool) -> String + Send + Sync>;
 
 /// The surroundings of a chain: clock, waiting, redaction.
 pub struct World {
@@ -168,7 +168,7 @@ impl Chain {
         if !walk.ask.purpose.is_reusable() || std::mem::replace(&mut walk.looked, true) {
             return Ok(false);
         }
-        let ask = self.outgoing(known, walk.ask);
+        let ask = self.outgoing(known, walk.ask, false);
         let Some(kept) = ledger.answered(&digest(&ask, &known.provider))? else {
             return Ok(false);
         };
@@ -186,10 +186,11 @@ impl Chain {
         Ok(true)
     }
 
-    /// The question as it leaves for a provider: redacted where it leaves the machine.
-    fn outgoing(&self, known: &Known, ask: &Ask) -> Ask {
+    /// The question as it leaves for a provider: redacted where it leaves the machine. `leaves`: it
+    /// does so now, and what fired counts.
+    fn outgoing(&self, known: &Known, ask: &Ask, leaves: bool) -> Ask {
         if known.provider.leaves_machine() {
-            Ask { data: (self.world.redact)(&ask.data), ..ask.clone() }
+            Ask { data: (self.world.redact)(&ask.data, leaves), ..ask.clone() }
         } else {
             ask.clone()
         }
@@ -281,7 +282,7 @@ impl Chain {
     ) -> Result<std::result::Result<Request, Failure>> {
         let known = &self.providers[at];
         let Some(server) = known.server else { return Ok(Err(nobody())) };
-        let ask = self.outgoing(known, walk.ask);
+        let ask = self.outgoing(known, walk.ask, true);
         let wire = wire_of(&ask, known, server.context, walk.max_tokens);
         let count = server::count(&self.http, &known.provider, &server, &wire);
         if let Err(failure) = server::check_budget(&known.provider, &server, count, &wire) {
