@@ -26,7 +26,7 @@ use tokio::net::TcpListener;
 
 /// Serves one client over standard input and output until it closes them.
 pub fn serve_stdio(server: Server) -> Result<()> {
-    let runtime = runtime()?;
+    let (runtime, desk) = (runtime()?, server.desk());
     let done = runtime.block_on(async {
         let (input, output) = stdio();
         let relay::Relay { input, output, written } = relay::start(input, output);
@@ -36,6 +36,7 @@ pub fn serve_stdio(server: Server) -> Result<()> {
     });
     // A read of standard input cannot be called back; nothing waits for it.
     runtime.shutdown_background();
+    desk.settle();
     done
 }
 

@@ -29,6 +29,11 @@ impl Server {
         Self { desk, tools }
     }
 
+    /// What the tools work with.
+    pub(super) fn desk(&self) -> Arc<Desk> {
+        Arc::clone(&self.desk)
+    }
+
     /// Does `work` on a thread that may wait, and turns its outcome into a tool's result.
     async fn call(
         &self,

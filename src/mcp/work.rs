@@ -60,6 +60,17 @@ impl Desk {
         });
     }
 
+    /// Waits until what loads in the background has loaded, within bounds: a process that ends while
+    /// the runtime library begins would be ended by a signal.
+    pub(super) fn settle(&self) {
+        for _ in 0..1000 {
+            if self.reranker.get().is_some() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+
     fn load(&self) -> Result<Arc<dyn Embedder>> {
         let store = self.reading()?;
         let embedder = tick::serving::open(store.reader(), &self.settings, &self.paths)?;
