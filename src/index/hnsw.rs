@@ -105,7 +105,7 @@ impl Hnsw {
         if !(is_file(path)? && is_file(&sum_path(path))?) {
             return Err(FileError::Damaged);
         }
-        let stated = std::fs::read(sum_path(path))?;
+        let stated = crate::regular::read(&sum_path(path), crate::regular::SMALL)?;
         let stated = String::from_utf8_lossy(&stated);
         let (covered, stated) = stated.split_once(' ').ok_or(FileError::Damaged)?;
         let covered: usize = covered.parse().map_err(|_| FileError::Damaged)?;
