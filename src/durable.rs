@@ -29,7 +29,7 @@ impl Folder {
     /// Whatever opening gives.
     pub fn open(path: &Path) -> io::Result<Self> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        let held = if cfg!(unix) { Some(File::open(path)?) } else { None };
+        let held = hold(path)?;
         let via = held.as_ref().and_then(through).unwrap_or_else(|| path.to_path_buf());
         Ok(Self { path: path.to_path_buf(), via, held })
     }
@@ -92,6 +92,17 @@ impl Folder {
         fault::point("folder synced");
         Ok(())
     }
+}
+
+#[cfg(unix)]
+fn hold(path: &Path) -> io::Result<Option<File>> {
+    use std::os::unix::fs::OpenOptionsExt;
+    OpenOptions::new().read(true).custom_flags(crate::regular::WITHOUT_WAITING).open(path).map(Some)
+}
+
+#[cfg(not(unix))]
+fn hold(_path: &Path) -> io::Result<Option<File>> {
+    Ok(None)
 }
 
 #[cfg(target_os = "linux")]
@@ -217,7 +228,11 @@ pub fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
 pub fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // A pipe in the place of a file of ours is an error, not something to wait for.
+        options.mode(0o600).custom_flags(crate::regular::WITHOUT_WAITING);
+    }
     options
 }
 

@@ -17,19 +17,30 @@ pub enum ExitCode {
     Usage = 2,
     /// A setting is wrong.
     Config = 3,
-    /// The store is damaged, of a newer version, or cannot be opened.
+    /// The store is damaged, of a newer version, or cannot be opened or written.
     Store = 4,
     /// Another tick runs, or the store stayed locked.
     Busy = 5,
     /// The tick ended, but something in it failed and waits.
     Incomplete = 6,
-    /// Refused: a step's requirement no longer holds, a conflict, or the brake.
+    /// Refused: not allowed by the settings, a step's requirement no longer holds, a conflict, or
+    /// the brake.
     Refused = 7,
-    /// The input cannot be used.
+    /// The input cannot be used: it is missing, no regular file, too large, empty, or not what it
+    /// should be.
     Input = 8,
     /// A model file or the runtime library is missing.
     Missing = 9,
 }
+
+/// What to do about a damaged store.
+pub const REPAIR: &str = "nothing was overwritten; `lifecycle doctor --repair` brings back what can \
+    be read, `lifecycle doctor --repair --dry-run` says what that is";
+/// What to do about a store that cannot be written.
+const UNWRITABLE: &str = "the store cannot be written here: it belongs to another user, or lies on a \
+    read-only file system; what only reads works, and LIFECYCLE_HOME names another folder";
+/// What to do about a full disk.
+pub const MAKE_ROOM: &str = "make room and run it again";
 
 /// A failure with its kind and, where there is one, the next thing to do.
 #[derive(Debug)]
@@ -72,6 +83,29 @@ impl Error {
         Self::new(ExitCode::Refused, message)
     }
 
+    /// A file somebody named that cannot be read, or is none.
+    pub fn unreadable(path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::input(format!("{}: {error}", path.display()))
+    }
+
+    /// A file or folder of the store that cannot be made or written.
+    pub fn unwritable(path: &std::path::Path, error: &std::io::Error) -> Self {
+        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
+        let text = format!("{}: {error}", path.display());
+        match error.kind() {
+            PermissionDenied | ReadOnlyFilesystem => {
+                Self::new(ExitCode::Store, text).hint(UNWRITABLE)
+            }
+            StorageFull => Self::new(ExitCode::Store, text).hint(MAKE_ROOM),
+            _ => Self::new(ExitCode::Failure, text),
+        }
+    }
+
+    /// A store that cannot be read as it should be: every command that meets it says the same.
+    pub fn damaged(what: impl fmt::Display) -> Self {
+        Self::new(ExitCode::Store, format!("the store is damaged: {what}")).hint(REPAIR)
+    }
+
     /// A failure with a file.
     pub fn io(path: &std::path::Path, error: &std::io::Error) -> Self {
         Self::new(ExitCode::Failure, format!("{}: {error}", path.display()))
@@ -90,29 +124,40 @@ impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{
             CannotOpen, DatabaseBusy, DatabaseCorrupt, DatabaseLocked, DiskFull, NotADatabase,
-            PermissionDenied, ReadOnly, SystemIoFailure,
+            OutOfMemory, PermissionDenied, ReadOnly, SystemIoFailure,
         };
         match error.sqlite_error_code() {
             Some(DatabaseBusy | DatabaseLocked) => {
                 Self::new(ExitCode::Busy, "the store is busy: another process holds its write lock")
                     .hint("try again, or raise store.busy_timeout_ms")
             }
-            Some(NotADatabase | DatabaseCorrupt) => {
-                Self::new(ExitCode::Store, format!("the store is damaged: {error}"))
-                    .hint("nothing was overwritten; `lifecycle doctor --repair --dry-run` says what can be had back")
+            Some(NotADatabase | DatabaseCorrupt) => Self::damaged(error),
+            Some(SystemIoFailure) if is_short(&error) => Self::damaged(error),
+            Some(DiskFull) => {
+                Self::new(ExitCode::Store, "the disk is full; this change was not made")
+                    .hint(MAKE_ROOM)
             }
-            Some(DiskFull) => Self::new(ExitCode::Store, "the disk is full; this change was not made")
-                .hint("make room and run it again"),
-            Some(SystemIoFailure) => {
-                Self::new(ExitCode::Store, format!("the disk reports an error: {error}; this change was not made"))
-            }
+            Some(SystemIoFailure) => Self::new(
+                ExitCode::Store,
+                format!("the disk reports an error: {error}; this change was not made"),
+            ),
             Some(ReadOnly | PermissionDenied | CannotOpen) => {
                 Self::new(ExitCode::Store, format!("the store cannot be written: {error}"))
-                    .hint("it may belong to another user or lie on a read-only file system")
+                    .hint(UNWRITABLE)
             }
-            _ => Self::new(ExitCode::Store, format!("store: {error}")),
+            Some(OutOfMemory) => Self::new(ExitCode::Store, format!("store: {error}")),
+            // Our own statements and rows are tested: what SQLite refuses of them, or what does not
+            // read as it was written, was changed by something else.
+            _ => Self::damaged(error),
         }
     }
+}
+
+/// Whether a read found less than there must be: the file is cut off, the disk is well.
+fn is_short(error: &rusqlite::Error) -> bool {
+    use rusqlite::ffi::{SQLITE_IOERR_CORRUPTFS, SQLITE_IOERR_DATA, SQLITE_IOERR_SHORT_READ};
+    let codes = [SQLITE_IOERR_SHORT_READ, SQLITE_IOERR_DATA, SQLITE_IOERR_CORRUPTFS];
+    error.sqlite_error().is_some_and(|inner| codes.contains(&inner.extended_code))
 }
 
 impl From<serde_json::Error> for Error {

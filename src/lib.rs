@@ -23,6 +23,7 @@ pub mod paths;
 pub mod progress;
 pub mod quiet;
 pub mod redact;
+pub mod regular;
 pub mod report;
 pub mod review;
 pub mod schedule;

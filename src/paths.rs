@@ -43,6 +43,14 @@ impl Paths {
         Ok(Self { data, config_file, home })
     }
 
+    /// Makes the data folder where it is missing.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn create_data(&self) -> Result<()> {
+        make_private(&self.data).map_err(|error| Error::unwritable(&self.data, &error))
+    }
+
     /// The database file.
     pub fn database(&self) -> PathBuf {
         self.data.join("lifecycle.sqlite3")
@@ -51,6 +59,11 @@ impl Paths {
     /// Folder of records that hooks and busy writers left.
     pub fn inbox(&self) -> PathBuf {
         self.data.join("inbox")
+    }
+
+    /// Where records go while the inbox takes none: a file has its name, or it is closed.
+    pub fn spare_inbox(&self) -> PathBuf {
+        self.data.join("inbox-spare")
     }
 
     /// Folder of derived index files.
@@ -90,9 +103,13 @@ fn no_home(error: &dyn std::fmt::Display) -> Error {
 
 /// Creates `folder` and its parents, readable by the owner alone.
 pub fn create_private(folder: &Path) -> Result<()> {
+    make_private(folder).map_err(|error| Error::io(folder, &error))
+}
+
+fn make_private(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(|error| Error::io(folder, &error))
+    builder.create(folder)
 }

@@ -126,7 +126,7 @@ impl Output {
 
 fn shown_before(paths: &Paths, occasion: &Occasion) -> BTreeSet<String> {
     let file = occasion.session.as_deref().map(|session| file_of(paths, session));
-    let bytes = file.and_then(|file| std::fs::read(file).ok());
+    let bytes = file.and_then(|file| crate::regular::read(&file, crate::regular::SMALL).ok());
     bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A record is written to a temporary name and renamed, so a reader never sees half of one. It is
 //! removed only after what it led to is in the store. A record that does not parse is moved to
-//! `inbox/bad`, where nothing deletes it.
+//! `inbox/bad`, where nothing deletes it. While the inbox takes none (a file has its name, or it is
+//! closed) records go to `inbox-spare` and are read from there; every run says so until it is mended.
 
 use super::Assistant;
 use crate::durable::Folder;
@@ -16,6 +17,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The version of the records that this build writes.
 pub const VERSION: u32 = 1;
+
+/// A record holds at most a note or a last message (bytes).
+const LONGEST: u64 = 16 << 20;
 
 /// What a record tells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -103,6 +107,28 @@ pub struct Inbox {
     pub waiting: Vec<Waiting>,
     /// Files that do not parse, with the reason; still where they were.
     pub bad: Vec<(PathBuf, String)>,
+    /// What is wrong with the folders themselves.
+    pub closed: Vec<Closed>,
+}
+
+/// A folder for records that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closed {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Why not.
+    pub why: String,
+}
+
+impl std::fmt::Display for Closed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} {}: what hooks say waits in inbox-spare; `lifecycle doctor --repair` mends it",
+            self.folder.display(),
+            self.why
+        )
+    }
 }
 
 /// Writes a record. The folder is made if it is missing. A note lasts when this returns; what a
@@ -110,16 +136,20 @@ pub struct Inbox {
 /// the conversation, and half a record is set aside.
 pub fn put(paths: &Paths, record: &Record, now: i64) -> Result<PathBuf> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    let folder = paths.inbox();
-    create_private(&folder)?;
     let n = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = format!("{now:013}-{}-{n}", std::process::id());
     let name = name + ".json";
-    let file = folder.join(&name);
     let text = serde_json::to_vec(&Versioned { version: VERSION, record })?;
-    write(&folder, name.as_ref(), &text, matches!(record, Record::Note(_)))
-        .map_err(|error| Error::io(&file, &error))?;
-    Ok(file)
+    let lasting = matches!(record, Record::Note(_));
+    put_into(paths.inbox(), &name, &text, lasting)
+        .or_else(|first| put_into(paths.spare_inbox(), &name, &text, lasting).map_err(|_| first))
+}
+
+fn put_into(folder: PathBuf, name: &str, text: &[u8], lasting: bool) -> Result<PathBuf> {
+    create_private(&folder)?;
+    let file = folder.join(name);
+    let written = write(&folder, name.as_ref(), text, lasting);
+    written.map(|()| file).map_err(|error| Error::unwritable(&folder, &error))
 }
 
 fn write(folder: &Path, name: &OsStr, text: &[u8], lasting: bool) -> std::io::Result<()> {
@@ -136,7 +166,15 @@ fn write(folder: &Path, name: &OsStr, text: &[u8], lasting: bool) -> std::io::Re
 /// Everything that waits, without changing anything.
 pub fn read(paths: &Paths) -> Result<Inbox> {
     let mut inbox = Inbox::default();
-    for file in files(&paths.inbox())? {
+    let mut files = Vec::new();
+    for folder in [paths.inbox(), paths.spare_inbox()] {
+        let (found, wrong) = records(&folder);
+        files.extend(found);
+        inbox.closed.extend(wrong.map(|why| Closed { folder, why }));
+    }
+    // The name of a record begins with its time.
+    files.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
+    for file in files {
         match parse(&file) {
             Ok(Some(record)) => inbox.waiting.push(Waiting { file, record }),
             Ok(None) => {}
@@ -146,25 +184,24 @@ pub fn read(paths: &Paths) -> Result<Inbox> {
     Ok(inbox)
 }
 
-fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+/// The files of records in a folder, however they read, and what is wrong with the folder: it is
+/// none, or it gives nothing or takes nothing.
+pub fn records(folder: &Path) -> (Vec<PathBuf>, Option<String>) {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::io(folder, &error)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return (Vec::new(), None),
+        Err(_) if folder.is_file() => return (Vec::new(), Some("is a file, not a folder".into())),
+        Err(error) => return (Vec::new(), Some(format!("cannot be read: {error}"))),
     };
-    // A pipe in the place of a record would be waited for without end.
-    let can_be_read =
-        |path: &PathBuf| path.metadata().map_or(true, |meta| meta.is_file() || meta.is_dir());
-    let is_record =
-        |path: &PathBuf| path.extension().is_some_and(|ext| ext == "json") && can_be_read(path);
-    let mut files: Vec<_> = entries.flatten().map(|e| e.path()).filter(is_record).collect();
-    files.sort();
-    Ok(files)
+    let is_record = |path: &PathBuf| path.extension().is_some_and(|ext| ext == "json");
+    let files = entries.flatten().map(|entry| entry.path()).filter(is_record).collect();
+    let is_closed = std::fs::metadata(folder).is_ok_and(|meta| meta.permissions().readonly());
+    (files, is_closed.then(|| "is closed, nothing can be put into it or taken out".into()))
 }
 
 /// `None` when the file has gone meanwhile.
 fn parse(file: &Path) -> Result<Option<Record>, String> {
-    match std::fs::read(file) {
+    match crate::regular::read(file, LONGEST) {
         Ok(bytes) => match serde_json::from_slice::<Versioned<Record>>(&bytes) {
             Ok(versioned) => Ok(Some(versioned.record)),
             Err(error) => Err(error.to_string()),
@@ -185,9 +222,9 @@ pub fn remove(file: &Path) -> Result<()> {
     }
 }
 
-/// Moves a file that does not parse to `inbox/bad` and returns its new place.
-pub fn set_aside(paths: &Paths, file: &Path) -> Result<PathBuf> {
-    let folder = paths.inbox().join("bad");
+/// Moves a file that does not parse to the folder `bad` beside it and returns its new place.
+pub fn set_aside(file: &Path) -> Result<PathBuf> {
+    let folder = file.with_file_name("bad");
     create_private(&folder)?;
     let target = folder.join(file.file_name().unwrap_or_default());
     std::fs::rename(file, &target).map_err(|error| Error::io(file, &error))?;
@@ -234,7 +271,7 @@ mod tests {
         std::fs::write(paths.inbox().join("9.json"), b"{\"kind\":").unwrap();
         let inbox = read(&paths).unwrap();
         assert_eq!((inbox.waiting.len(), inbox.bad.len()), (1, 1));
-        let moved = set_aside(&paths, &inbox.bad[0].0).unwrap();
+        let moved = set_aside(&inbox.bad[0].0).unwrap();
         assert_eq!(std::fs::read(moved).unwrap(), b"{\"kind\":");
         assert!(read(&paths).unwrap().bad.is_empty());
     }

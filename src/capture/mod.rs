@@ -48,6 +48,9 @@ pub enum Assistant {
 }
 
 impl Assistant {
+    /// All of them.
+    pub const ALL: &'static [Self] = &[Self::ClaudeCode, Self::Codex];
+
     /// The word on the command line and in the settings.
     pub fn as_str(self) -> &'static str {
         match self {

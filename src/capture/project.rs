@@ -12,6 +12,9 @@ use unicode_normalization::UnicodeNormalization;
 /// A project with this file at its root, or in a folder on the way to it, is never captured.
 pub const OPT_OUT: &str = ".lifecycle-ignore";
 
+/// The files of a repository that are read hold one line each (bytes).
+const LONGEST_POINTER: u64 = 64 << 10;
+
 /// The project that the folder `path` belongs to; `None` for the home folder, the root of the
 /// file system and a relative or empty path.
 pub fn project_of(path: impl AsRef<Path>) -> Option<String> {
@@ -133,12 +136,12 @@ fn git_root(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
 pub fn branch_of(folder: impl AsRef<Path>) -> Option<String> {
     let git = folder.as_ref().ancestors().map(|at| at.join(".git")).find(|git| git.exists())?;
     let private = if git.is_file() {
-        let text = std::fs::read_to_string(&git).ok()?;
+        let text = crate::regular::text(&git, LONGEST_POINTER).ok()?;
         git.parent()?.join(text.trim().strip_prefix("gitdir:")?.trim())
     } else {
         git
     };
-    let head = std::fs::read_to_string(private.join("HEAD")).ok()?;
+    let head = crate::regular::text(&private.join("HEAD"), LONGEST_POINTER).ok()?;
     let branch = head.trim().strip_prefix("ref: refs/heads/")?;
     (!branch.is_empty()).then(|| branch.to_string())
 }
@@ -146,9 +149,9 @@ pub fn branch_of(folder: impl AsRef<Path>) -> Option<String> {
 /// The main folder of the repository that a worktree's `.git` file points to; `None` for a
 /// submodule, which is a project by itself.
 fn owner_of_worktree(worktree: &Path, git: &Path) -> Option<PathBuf> {
-    let text = std::fs::read_to_string(git).ok()?;
+    let text = crate::regular::text(git, LONGEST_POINTER).ok()?;
     let private = worktree.join(text.trim().strip_prefix("gitdir:")?.trim());
-    let common = std::fs::read_to_string(private.join("commondir")).ok()?;
+    let common = crate::regular::text(&private.join("commondir"), LONGEST_POINTER).ok()?;
     let common = private.join(common.trim()).canonicalize().ok()?;
     let is_hidden = common.file_name()?.to_string_lossy().starts_with('.');
     if is_hidden { common.parent().map(Path::to_path_buf) } else { Some(common) }

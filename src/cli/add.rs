@@ -9,6 +9,7 @@ use crate::capture::project;
 use crate::clock::parse_time;
 use crate::error::{Error, ExitCode, Result};
 use crate::redact::{Counts, Redactor};
+use crate::regular;
 use crate::store::Store;
 use crate::tick::buffer;
 use clap::Args;
@@ -17,7 +18,6 @@ use lifecycle_phases::{Actor, Channel, Entry, EntryId, Kind, Source};
 use serde::Deserialize;
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 /// Options of `add`.
@@ -92,12 +92,14 @@ fn read(session: &Session, args: &AddArgs) -> Result<Batch> {
         read_lines(session, args, file, &mut read)?;
         return Ok(read);
     }
+    // What is a little too long is told with the setting; what has no end is not read to it.
+    let most = (max_bytes as u64).max(regular::SMALL);
     let (text, source) = match (&args.file_text, args.text.as_deref()) {
         (Some(file), _) => {
             let path = Some(absolute(file).to_string_lossy().into_owned());
-            (read_text(file)?, Source { path, ..source })
+            (read_text(file, most)?, Source { path, ..source })
         }
-        (None, Some("-")) => (read_input()?, source),
+        (None, Some("-")) => (read_input(most)?, source),
         (None, text) => (text.unwrap_or("").to_string(), source),
     };
     read.notes.extend(missing(&project));
@@ -136,14 +138,14 @@ impl Batch {
 }
 
 fn read_lines(session: &Session, args: &AddArgs, file: &Path, read: &mut Batch) -> Result<()> {
-    let opened = std::fs::File::open(file).map_err(|error| unreadable(file, &error))?;
+    let opened = regular::open(file).map_err(|error| unreadable(file, &error))?;
     let mut lines = std::io::BufReader::new(opened);
     let (mut line, mut number, mut next) = (Vec::new(), 0, 0);
     loop {
-        line.clear();
         let offset = next;
         number += 1;
-        if lines.read_until(b'\n', &mut line).map_err(|error| unreadable(file, &error))? == 0 {
+        let length = regular::next_line(&mut lines, &mut line);
+        if length.map_err(|error| unreadable(file, &error))? == 0 {
             return Ok(());
         }
         next += line.len() as u64;
@@ -234,24 +236,19 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-fn read_text(file: &Path) -> Result<String> {
-    let bytes = std::fs::read(file).map_err(|error| unreadable(file, &error))?;
-    String::from_utf8(bytes).map_err(|error| {
-        Error::input(format!("{}: not UTF-8: {error}", file.display())).hint("nothing was stored")
-    })
+fn read_text(file: &Path, most: u64) -> Result<String> {
+    regular::text(file, most).map_err(|error| unreadable(file, &error))
 }
 
-fn read_input() -> Result<String> {
-    let mut bytes = Vec::new();
-    let input = Path::new("standard input");
-    std::io::stdin().read_to_end(&mut bytes).map_err(|error| unreadable(input, &error))?;
-    String::from_utf8(bytes).map_err(|error| {
-        Error::input(format!("standard input is not UTF-8: {error}")).hint("nothing was stored")
-    })
+/// What standard input gives up to its end; one without an end is given up.
+pub(super) fn read_input(most: u64) -> Result<String> {
+    let read = regular::bounded(std::io::stdin().lock(), most);
+    let text = read.and_then(regular::into_text);
+    text.map_err(|error| unreadable(Path::new("standard input"), &error))
 }
 
 fn unreadable(file: &Path, error: &std::io::Error) -> Error {
-    Error::input(format!("{}: {error}", file.display()))
+    Error::unreadable(file, error).hint("nothing was stored")
 }
 
 /// Stores the arrivals, or leaves them in the inbox when the store stays busy. Returns those that

@@ -3,13 +3,13 @@
 use super::{Session, escape_terminal, print_aside, print_json, print_raw, print_text};
 use crate::clock::format_time;
 use crate::documents::{self, Added, Draft};
-use crate::error::{Error, ExitCode, Result};
+use crate::error::{ExitCode, Result};
+use crate::regular;
 use crate::search::project_name;
 use crate::store::{self, Document, Store, Stored};
 use crate::tick;
 use clap::{Args, Subcommand};
 use serde_json::json;
-use std::io::Read;
 use std::path::PathBuf;
 
 /// Options of `add-text`.
@@ -95,13 +95,8 @@ enum DocumentsCommand {
 
 /// Stores a text.
 pub fn text(session: &Session, args: &AddTextArgs) -> Result<ExitCode> {
-    let mut text = args.text.clone();
-    if text == "-" {
-        text.clear();
-        std::io::stdin()
-            .read_to_string(&mut text)
-            .map_err(|error| Error::input(format!("standard input: {error}")))?;
-    }
+    let most = session.settings.documents.max_bytes.max(regular::SMALL);
+    let text = if args.text == "-" { super::add::read_input(most)? } else { args.text.clone() };
     store_all(session, &args.about, vec![documents::from_text(&text, args.name.as_deref())])
 }
 
@@ -162,10 +157,11 @@ fn line_of(added: &Added) -> String {
 
 /// Lists, shows or deletes documents.
 pub fn documents(session: &Session, args: &DocumentsArgs) -> Result<ExitCode> {
-    let mut store = Store::open(&session.paths, &session.settings)?;
+    let reading = || Store::open_reading(&session.paths, &session.settings);
     match &args.command {
-        None => list(session, &store)?,
+        None => list(session, &reading()?)?,
         Some(DocumentsCommand::Show { id }) => {
+            let store = reading()?;
             let document = store::document(store.reader(), id)?;
             if session.global.json {
                 print_json(&document_json(&document, true))?;
@@ -174,6 +170,7 @@ pub fn documents(session: &Session, args: &DocumentsArgs) -> Result<ExitCode> {
             }
         }
         Some(DocumentsCommand::Delete { ids }) => {
+            let mut store = Store::open(&session.paths, &session.settings)?;
             for id in ids {
                 let document = store::document(store.reader(), id)?;
                 store.write(|tx| store::delete_document(tx, &document.id))?;

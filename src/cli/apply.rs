@@ -47,7 +47,7 @@ fn sum(plan: &Plan) -> Result<String> {
 
 /// Applies the plan and prints the report.
 pub fn run(session: &Session, args: &ApplyArgs) -> Result<ExitCode> {
-    let text = std::fs::read_to_string(&args.file).map_err(|error| {
+    let text = crate::regular::text(&args.file, crate::regular::LARGE).map_err(|error| {
         Error::input(format!("{}: {error}", args.file.display()))
             .hint("make a plan with `lifecycle run --dry-run --plan FILE`")
     })?;

@@ -41,7 +41,7 @@ pub fn run(session: &Session, args: &BriefArgs) -> Result<ExitCode> {
         tokens: args.tokens.unwrap_or(session.settings.brief.tokens),
         ..Request::default()
     };
-    let store = Store::open(&session.paths, &session.settings)?;
+    let store = Store::open_reading(&session.paths, &session.settings)?;
     let briefing = compose(store.reader(), &request, session.clock.now())?;
     if session.global.json {
         print_json(&briefing.as_json())?;

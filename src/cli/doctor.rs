@@ -11,10 +11,11 @@ mod repair;
 mod text;
 
 use super::{Session, print_json, print_text};
-use crate::error::{ExitCode, Result};
+use crate::error::{Error, ExitCode, Result};
 use crate::model::identity::Pin;
 use crate::model::server::Server;
 use crate::model::{Ask, Chain, Failure, Purpose};
+use crate::store::repair::{Health, examine};
 use crate::store::{self, Consolidation, Generator, Latency, Quality, Store};
 use crate::tick::consolidate::{StoreLedger, pin_differences, set_pin, world};
 use crate::tick::{Context, Mode};
@@ -103,11 +104,18 @@ pub fn run(session: &Session, args: &DoctorArgs) -> Result<ExitCode> {
     if args.repair {
         return repair::run(session, args.dry_run);
     }
-    let store = Store::open(&session.paths, &session.settings)?;
+    is_whole(session)?;
+    // Asked by nothing but what is recorded, it writes nothing.
+    let store = if args.no_call {
+        Store::open_reading(&session.paths, &session.settings)?
+    } else {
+        Store::open(&session.paths, &session.settings)?
+    };
     let mut ctx =
         Context::new(store, &session.settings, &session.paths, session.clock, Mode::Live, "doctor");
     let mut found = Checkup::default();
     recorded(&ctx, &mut found)?;
+    found.findings.extend(repair::files(session)?);
     let settings = &session.settings.consolidate;
     let mut chain = Chain::new(&settings.model.list(), settings, world(&ctx)?)?;
     if !args.no_call && !chain.is_empty() {
@@ -128,6 +136,17 @@ pub fn run(session: &Session, args: &DoctorArgs) -> Result<ExitCode> {
         print_text(&text::render(&found, &settings.model.to_string()));
     }
     Ok(code)
+}
+
+/// Whatever makes another command fail over a damaged store is found here as well.
+fn is_whole(session: &Session) -> Result<()> {
+    let path = session.paths.database();
+    match examine(&path) {
+        Health::Damaged(problems) => {
+            Err(Error::damaged(format!("{}: {}", path.display(), problems.join("; "))))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What the store says.

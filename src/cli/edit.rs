@@ -19,12 +19,13 @@ pub fn run(_global: &Global, paths: &Paths) -> Result<ExitCode> {
     std::fs::write(&copy, &start).map_err(|error| Error::io(&copy, &error))?;
     loop {
         open_editor(&copy)?;
-        let text = std::fs::read_to_string(&copy).map_err(|error| Error::io(&copy, &error))?;
+        let text = crate::regular::text(&copy, crate::regular::SMALL)
+            .map_err(|error| Error::io(&copy, &error))?;
         if Some(text.as_bytes()) == before.as_deref() {
             print_text("nothing changed\n");
             return Ok(ExitCode::Success);
         }
-        match check(&text, &paths.config_file) {
+        match check(&text, paths) {
             Ok(()) => return put(paths, before.as_deref(), text.as_bytes()),
             Err(error) => {
                 super::print_error(&error);
@@ -38,12 +39,10 @@ pub fn run(_global: &Global, paths: &Paths) -> Result<ExitCode> {
 }
 
 /// Whether the text makes settings.
-pub fn check(text: &str, path: &Path) -> Result<()> {
+pub fn check(text: &str, paths: &Paths) -> Result<()> {
     let mut layers = Layers::defaults();
-    layers.merge_text(text, Origin::File(path.to_path_buf()))?;
-    let settings = layers.settings()?;
-    crate::schedule::Expression::parse(&settings.schedule.cron)?;
-    Ok(())
+    layers.merge_text(text, Origin::File(paths.config_file.clone()))?;
+    super::checked::settings(&layers, paths).map(drop)
 }
 
 fn put(paths: &Paths, before: Option<&[u8]>, after: &[u8]) -> Result<ExitCode> {

@@ -73,7 +73,7 @@ fn each(
     trigger: &'static str,
     step_of: impl Fn(&StoredEntry) -> Result<Step>,
 ) -> Result<ExitCode> {
-    let store = Store::open(&session.paths, &session.settings)?;
+    let store = Store::open_reading(&session.paths, &session.settings)?;
     let mut steps = Vec::new();
     for id in &args.ids {
         let stored = store::resolve(store.reader(), id)?;

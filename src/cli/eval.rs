@@ -9,6 +9,7 @@ mod routes;
 use super::output::print_text;
 use super::{Session, eval_retrieval};
 use crate::error::{Error, ExitCode, Result};
+use crate::regular;
 use clap::{Args, Subcommand};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -65,7 +66,8 @@ pub fn run(session: &Session, args: &EvalArgs) -> Result<ExitCode> {
 
 /// The rows of a JSON lines file.
 fn read_rows<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
-    let text = std::fs::read_to_string(path).map_err(|error| Error::io(path, &error))?;
+    let text =
+        regular::text(path, regular::LARGE).map_err(|error| Error::unreadable(path, &error))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(n, line)| {

@@ -10,6 +10,7 @@ use super::{Session, print_json, print_text};
 use crate::config::SearchSettings;
 use crate::embed::{Embedder, Reranker, open_reranker};
 use crate::error::{Error, Result};
+use crate::regular;
 use crate::search::{self, Mode, Models, Query, project_name};
 use crate::store::{self, Scope, Store};
 use crate::tick;
@@ -86,7 +87,7 @@ struct Column {
 /// Measures each column and prints it.
 pub fn run(session: &Session, args: &RetrievalArgs) -> Result<()> {
     let questions: Vec<Question> = read(&args.file)?;
-    let store = Store::open(&session.paths, &session.settings)?.for_searching()?;
+    let store = Store::open_reading(&session.paths, &session.settings)?.for_searching()?;
     let embedder = tick::serving::open(store.reader(), &session.settings, &session.paths);
     let reranker = open_reranker(&session.settings, &session.paths)?;
     let mut modes = vec![
@@ -194,7 +195,8 @@ fn text_of(column: &Column) -> String {
 }
 
 fn read(path: &Path) -> Result<Vec<Question>> {
-    let text = std::fs::read_to_string(path).map_err(|error| Error::io(path, &error))?;
+    let text =
+        regular::text(path, regular::LARGE).map_err(|error| Error::unreadable(path, &error))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let questions: Vec<Question> = lines
         .map(|(n, line)| {
@@ -211,7 +213,7 @@ fn read(path: &Path) -> Result<Vec<Question>> {
 
 /// Adds a question to the golden set; the id must exist.
 pub fn add(session: &Session, args: &AddArgs) -> Result<()> {
-    let store = Store::open(&session.paths, &session.settings)?;
+    let store = Store::open_reading(&session.paths, &session.settings)?;
     let (id, project) = match store::resolve(store.reader(), &args.id) {
         Ok(stored) => (stored.entry.id.to_string(), stored.entry.project),
         Err(_) => {
@@ -223,12 +225,9 @@ pub fn add(session: &Session, args: &AddArgs) -> Result<()> {
         return Err(Error::input("the question is empty"));
     }
     let question = Question { query: args.query.clone(), id, project };
-    let failed = |error: std::io::Error| Error::io(&args.file, &error);
-    let mut file = std::fs::OpenOptions::new()
-        .create(true)
-        .read(true)
-        .append(true)
-        .open(&args.file)
+    let failed = |error: std::io::Error| Error::unreadable(&args.file, &error);
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = regular::open_with(options.create(true).read(true).append(true), &args.file)
         .map_err(failed)?;
     // A file that somebody wrote by hand may lack the end of its last line.
     let mut last = [b'\n'];

@@ -25,7 +25,7 @@ pub struct ExportArgs {
 
 /// Writes the export; a file appears whole or not at all.
 pub fn run(session: &Session, args: &ExportArgs) -> Result<ExitCode> {
-    let store = Store::open(&session.paths, &session.settings)?;
+    let store = Store::open_reading(&session.paths, &session.settings)?;
     let project = args.project.as_deref().map(project_name);
     if args.file.as_os_str() == "-" {
         return to_stdout(&store, project.as_deref());

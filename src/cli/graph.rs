@@ -51,7 +51,7 @@ struct Item {
 
 /// Prints the graph of the active entries.
 pub fn run(session: &Session, args: &GraphArgs) -> Result<ExitCode> {
-    let store = Store::open(&session.paths, &session.settings)?;
+    let store = Store::open_reading(&session.paths, &session.settings)?;
     let embedder = serving::open(store.reader(), &session.settings, &session.paths)?;
     let descriptor = embedder.descriptor().id();
     let project = args.project.as_deref().map(crate::search::project_name);

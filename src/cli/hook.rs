@@ -41,13 +41,23 @@ pub fn main(args: &[OsString]) -> Option<std::process::ExitCode> {
     std::panic::set_hook(Box::new(|_| {}));
     let told = std::panic::catch_unwind(|| hook::run(assistant, std::io::stdin(), now()));
     match told {
-        Ok(Err(error)) => eprintln!("lifecycle hook: {error}"),
+        Ok(Err(error)) => complain(&error),
         Ok(Ok(Some(told))) => {
             let _ = std::panic::catch_unwind(|| follow(&told));
         }
         _ => {}
     }
     Some(std::process::ExitCode::SUCCESS)
+}
+
+/// A record that was left nowhere: said in a line that no assistant takes for an order, and in the
+/// log, so that it can be found later. The scan finds the conversation all the same.
+fn complain(error: &crate::Error) {
+    eprintln!("lifecycle hook: {error}");
+    if let Ok(paths) = Paths::from_env() {
+        crate::log::start(paths.log(), 0);
+        tracing::error!("hook: {error}; the conversation is left to the scan");
+    }
 }
 
 /// What an event leads to beside its record.

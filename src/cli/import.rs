@@ -7,7 +7,6 @@ use crate::search::project_name;
 use crate::store::Store;
 use crate::{documents, tick};
 use clap::{Args, ValueEnum};
-use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 
@@ -76,7 +75,8 @@ pub fn run(session: &Session, args: &ImportArgs) -> Result<ExitCode> {
 fn read(session: &Session, args: &ImportArgs) -> Result<Parcel> {
     match args.from {
         From::Lifecycle => {
-            let file = File::open(&args.path).map_err(|error| Error::io(&args.path, &error))?;
+            let file = crate::regular::open(&args.path)
+                .map_err(|error| Error::unreadable(&args.path, &error))?;
             exchange::read_lines(BufReader::new(file), &args.path.display().to_string())
         }
         From::MemoryLifecycle => exchange::memory_lifecycle(&args.path),
@@ -85,8 +85,8 @@ fn read(session: &Session, args: &ImportArgs) -> Result<Parcel> {
             exchange::auto_memory(&args.path, args.project.as_deref().map(project_name))
         }
         From::Markdown => {
-            let folder =
-                std::path::absolute(&args.path).map_err(|error| Error::io(&args.path, &error))?;
+            let folder = std::path::absolute(&args.path)
+                .map_err(|error| Error::unreadable(&args.path, &error))?;
             exchange::folder(&folder, &session.paths.home, &session.settings.documents)
         }
     }

@@ -47,7 +47,7 @@ impl FilterArgs {
 
 /// Prints the entries that the options select.
 pub fn run(session: &Session, args: &ListArgs) -> Result<ExitCode> {
-    let store = Store::open(&session.paths, &session.settings)?;
+    let store = Store::open_reading(&session.paths, &session.settings)?;
     let entries = store::list(store.reader(), &args.filter.filter()?)?;
     if session.global.json {
         print_json(&entries.iter().map(entry_json).collect::<Vec<_>>())?;

@@ -20,6 +20,7 @@ pub struct McpArgs {
 
 /// Serves until the client goes, or the process is ended.
 pub fn run(session: Session, args: &McpArgs) -> Result<ExitCode> {
+    args.http.map_or(Ok(()), mcp::check_address)?;
     let server = Server::new(Desk::new(session.settings, session.paths, session.clock));
     match args.http {
         None => mcp::serve_stdio(server)?,

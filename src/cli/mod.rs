@@ -4,6 +4,7 @@ mod add;
 mod add_doc;
 mod apply;
 mod brief;
+mod checked;
 mod completions;
 mod config;
 mod doctor;
@@ -255,9 +256,7 @@ impl Session {
     fn open(global: Global) -> Result<Self> {
         let paths = Paths::from_env()?;
         let layers = Layers::load(&paths, &global.set)?;
-        let settings = layers.settings()?;
-        let names = [settings.consolidate.model.list(), settings.age.model.list()].concat();
-        crate::model::provider::check(&settings.consolidate, &names)?;
+        let settings = checked::settings(&layers, &paths)?;
         let clock = Clock::from_text(global.now.as_deref())?;
         Ok(Self { global, paths, layers, settings, clock })
     }

@@ -175,7 +175,7 @@ fn origin_hint(descriptor: &Descriptor) -> String {
 
 /// Sets one key of the user's file; everything else in it stays.
 fn set(file: &Path, section: &str, key: &str, name: &str) -> Result<()> {
-    let text = match std::fs::read_to_string(file) {
+    let text = match crate::regular::text(file, crate::regular::SMALL) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(Error::io(file, &error)),

@@ -85,7 +85,8 @@ fn uninstall(session: &Session, keep_data: bool) -> Result<ExitCode> {
 
 /// Removes what the engine makes in its data folder; a file of somebody else's keeps the folder.
 fn remove_data(session: &Session) -> Result<()> {
-    const OURS: &[&str] = &["inbox", "index", "models", "log", "backups", "tick.lock"];
+    const OURS: &[&str] =
+        &["inbox", "inbox-spare", "index", "models", "log", "backups", "tick.lock"];
     let data = &session.paths.data;
     let entries = std::fs::read_dir(data).map_err(|error| Error::io(data, &error))?;
     for entry in entries.filter_map(std::result::Result::ok) {

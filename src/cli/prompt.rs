@@ -82,7 +82,7 @@ pub fn run(session: &Session, args: &PromptArgs) -> Result<ExitCode> {
 }
 
 fn stats(session: &Session) -> Result<Stats> {
-    let store = Store::open(&session.paths, &session.settings)?;
+    let store = Store::open_reading(&session.paths, &session.settings)?;
     let ctx =
         Context::new(store, &session.settings, &session.paths, session.clock, Mode::Live, "prompt");
     let settings = &session.settings.consolidate;

@@ -25,7 +25,7 @@ pub struct QualityArgs {
 
 /// Prints the table.
 pub fn run(session: &Session, args: &QualityArgs) -> Result<ExitCode> {
-    let store = Store::open(&session.paths, &session.settings)?;
+    let store = Store::open_reading(&session.paths, &session.settings)?;
     let lines = store::quality(store.reader(), args.last, args.by_day)?;
     if session.global.json {
         print_json(&json!({"last": args.last, "models": lines}))?;

@@ -50,7 +50,7 @@ pub fn run(session: &Session, args: &ReportArgs) -> Result<ExitCode> {
     if let Some(What::Quality(args)) = &args.what {
         return quality::run(session, args);
     }
-    let store = Store::open(&session.paths, &session.settings)?;
+    let store = Store::open_reading(&session.paths, &session.settings)?;
     let id = match args.tick {
         Some(id) => id,
         None => newest(&store)?,
@@ -75,7 +75,7 @@ const FOLDED: u32 = 100;
 
 /// Prints the newest ticks, one a line; commands by hand in a row are one line.
 pub fn history(session: &Session, args: &HistoryArgs) -> Result<ExitCode> {
-    let store = Store::open(&session.paths, &session.settings)?;
+    let store = Store::open_reading(&session.paths, &session.settings)?;
     // Several records make one line; programs get each.
     let folds = !args.all && !session.global.json;
     let most = if folds { args.limit.saturating_mul(FOLDED) } else { args.limit };

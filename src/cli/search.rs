@@ -58,7 +58,7 @@ impl ScopeArgs {
 
 /// Prints what was found; notes go to standard error.
 pub fn run(session: &Session, args: &SearchArgs) -> Result<ExitCode> {
-    let store = Store::open(&session.paths, &session.settings)?.for_searching()?;
+    let store = Store::open_reading(&session.paths, &session.settings)?.for_searching()?;
     let query = Query {
         text: args.query.join(" "),
         scope: args.scope.scope()?,

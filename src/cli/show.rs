@@ -21,7 +21,7 @@ pub fn run(session: &Session, args: &ShowArgs) -> Result<ExitCode> {
 
 /// Prints the entry whose id starts with `id`.
 pub fn by_id(session: &Session, id: &str) -> Result<ExitCode> {
-    let store = Store::open(&session.paths, &session.settings)?;
+    let store = Store::open_reading(&session.paths, &session.settings)?;
     let stored = store::resolve(store.reader(), id)?;
     let relations = relations(store.reader(), &stored)?;
     if session.global.json {

@@ -1,6 +1,7 @@
 //! `lifecycle status`: the store on one screen.
 
 use super::{Session, escape_terminal, one_line, print_json, print_text, schedule};
+use crate::capture::inbox::{self, Closed};
 use crate::clock::{format_time, shown};
 use crate::embed::Catalog;
 use crate::error::{ExitCode, Result};
@@ -17,14 +18,14 @@ use serde_json::{Value, json};
 
 /// Prints the figures.
 pub fn run(session: &Session) -> Result<ExitCode> {
-    let store = Store::open(&session.paths, &session.settings)?;
+    let store = Store::open_reading(&session.paths, &session.settings)?;
     let figures = overview(store.reader(), session.clock.now())?;
-    let inbox = count_files(&session.paths.inbox());
+    let inbox = Waiting::look(session);
     let bytes = folder_bytes(&session.paths.data);
     if session.global.json {
-        print_json(&as_json(session, &figures, inbox, bytes)?)?;
+        print_json(&as_json(session, &figures, &inbox, bytes)?)?;
     } else {
-        print_text(&as_text(session, &figures, inbox, bytes)?);
+        print_text(&as_text(session, &figures, &inbox, bytes)?);
     }
     Ok(ExitCode::Success)
 }
@@ -39,7 +40,7 @@ fn health(figures: &Overview) -> &'static str {
     }
 }
 
-fn as_json(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> Result<Value> {
+fn as_json(session: &Session, figures: &Overview, inbox: &Waiting, bytes: u64) -> Result<Value> {
     Ok(json!({
         "store": session.paths.database(),
         "health": health(figures),
@@ -51,7 +52,8 @@ fn as_json(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> R
         "clusters": figures.clusters,
         "batches": figures.batches,
         "unrouted": figures.unrouted,
-        "inbox": inbox,
+        "inbox": inbox.records,
+        "inbox_problems": inbox.problems,
         "last_run": TickLock::last_run(&session.paths).map(format_time),
         "last_tick": figures.last_tick.as_ref().map(tick_json),
         "last_success": figures.last_success.as_ref().map(tick_json),
@@ -111,7 +113,7 @@ fn notes(tick: &TickRecord) -> Vec<Note> {
     serde_json::from_str(&tick.notes).unwrap_or_default()
 }
 
-fn as_text(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> Result<String> {
+fn as_text(session: &Session, figures: &Overview, inbox: &Waiting, bytes: u64) -> Result<String> {
     let mut out = String::new();
     let mut line = |name: &str, value: String| out.push_str(&format!("{name:14}{value}\n"));
     stored(figures, inbox, &mut line);
@@ -150,7 +152,7 @@ fn as_text(session: &Session, figures: &Overview, inbox: usize, bytes: u64) -> R
     Ok(escape_terminal(&out))
 }
 
-fn stored(figures: &Overview, inbox: usize, line: &mut impl FnMut(&str, String)) {
+fn stored(figures: &Overview, inbox: &Waiting, line: &mut impl FnMut(&str, String)) {
     let states: Vec<String> =
         figures.states.iter().map(|(state, count)| format!("{count} {state}")).collect();
     line("entries", if states.is_empty() { "none".into() } else { states.join(", ") });
@@ -158,9 +160,10 @@ fn stored(figures: &Overview, inbox: usize, line: &mut impl FnMut(&str, String))
     if figures.unconnected > 0 {
         line("to connect", figures.unconnected.to_string());
     }
-    if inbox > 0 {
-        line("inbox", format!("{inbox} records wait for the next tick"));
+    if inbox.records > 0 {
+        line("inbox", format!("{} records wait for the next tick", inbox.records));
     }
+    inbox.problems.iter().for_each(|problem| line("inbox", problem.clone()));
 }
 
 fn waiting(figures: &Overview, line: &mut impl FnMut(&str, String)) {
@@ -275,13 +278,23 @@ impl Index {
     }
 }
 
-fn count_files(folder: &std::path::Path) -> usize {
-    std::fs::read_dir(folder).map_or(0, |entries| {
-        entries
-            .filter_map(|entry| entry.ok())
-            .filter(|entry| entry.path().extension().is_some_and(|end| end == "json"))
-            .count()
-    })
+/// What hooks said and no tick has taken in yet.
+struct Waiting {
+    records: usize,
+    /// What is wrong with the folders for records.
+    problems: Vec<String>,
+}
+
+impl Waiting {
+    fn look(session: &Session) -> Self {
+        let mut found = Self { records: 0, problems: Vec::new() };
+        for folder in [session.paths.inbox(), session.paths.spare_inbox()] {
+            let (files, wrong) = inbox::records(&folder);
+            found.records += files.len();
+            found.problems.extend(wrong.map(|why| Closed { folder, why }.to_string()));
+        }
+        found
+    }
 }
 
 fn folder_bytes(folder: &std::path::Path) -> u64 {

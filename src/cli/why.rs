@@ -28,7 +28,7 @@ pub fn run(session: &Session, args: &WhyArgs) -> Result<ExitCode> {
         let error = Error::input(format!("{} has no line 0", path.display()));
         return Err(error.hint("lines are counted from 1, as in an editor"));
     }
-    let store = Store::open(&session.paths, &session.settings)?;
+    let store = Store::open_reading(&session.paths, &session.settings)?;
     let (row, text) = find(&store, &path, line)?;
     let stored = store::entry_by_id(store.reader(), &row.entry)?.ok_or_else(|| {
         Error::refused(format!("entry {} of that line is no longer stored", row.entry))

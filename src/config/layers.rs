@@ -102,6 +102,20 @@ impl Layers {
         "settings: ".into()
     }
 
+    /// Whether anything under a key is not the default.
+    pub fn is_changed(&self, key: &str) -> bool {
+        let is_meant = |name: &str| name == key || is_below(name, key);
+        self.origins.iter().any(|(name, from)| is_meant(name) && *from != Origin::Default)
+    }
+
+    /// The layer that the value of a key comes from; of a table, that of its first key that is not
+    /// the default.
+    pub fn origin(&self, key: &str) -> Option<&Origin> {
+        let is_meant = |name: &str| name == key || is_below(name, key);
+        let mut of_key = self.origins.iter().filter(|(name, _)| is_meant(name)).map(|(_, it)| it);
+        of_key.find(|origin| **origin != Origin::Default)
+    }
+
     /// Every key with its value as TOML and its origin, sorted by key.
     pub fn values(&self) -> Vec<(String, String, Origin)> {
         leaves(self.document.as_table(), "")
@@ -215,7 +229,11 @@ fn parse_value(text: &str) -> Value {
 }
 
 fn read_optional(path: &std::path::Path) -> Result<Option<String>> {
-    match std::fs::read_to_string(path) {
+    // The usual way to say "no settings".
+    if path == std::path::Path::new("/dev/null") {
+        return Ok(None);
+    }
+    match crate::regular::text(path, crate::regular::SMALL) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::config(format!("{}: {error}", path.display()))),

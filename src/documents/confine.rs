@@ -3,9 +3,9 @@
 
 use crate::config::DocumentSettings;
 use crate::error::{Error, Result};
+use crate::regular;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Files that are never read, whatever the settings say; the settings can only add to them.
@@ -48,27 +48,22 @@ const DENY: &[&str] = &[
 
 /// Reads the file at `path` if every rule lets it. Returns the resolved path and the text.
 pub fn read(path: &Path, home: &Path, settings: &DocumentSettings) -> Result<(PathBuf, String)> {
-    let resolved = path.canonicalize().map_err(|error| Error::io(path, &error))?;
+    let unusable = |error: std::io::Error| Error::unreadable(path, &error);
+    let resolved = path.canonicalize().map_err(unusable)?;
     check(&resolved, home, settings)?;
-    let file = File::open(&resolved).map_err(|error| Error::io(&resolved, &error))?;
-    let meta = file.metadata().map_err(|error| Error::io(&resolved, &error))?;
+    let file = regular::open(&resolved).map_err(unusable)?;
     // Between the check and the opening the path may have been pointed elsewhere.
-    let again = path.canonicalize().map_err(|error| Error::io(path, &error))?;
-    if again != resolved
-        || !meta.is_file()
-        || !is_same(&file, &resolved)
-        || is_led(&file, &resolved)
-    {
-        return Err(refused(&resolved, "it is no ordinary file, or changed while it was opened"));
+    let again = path.canonicalize().map_err(unusable)?;
+    if again != resolved || !is_same(&file, &resolved) || is_led(&file, &resolved) {
+        return Err(refused(&resolved, "it changed while it was opened"));
     }
-    let mut bytes = Vec::new();
-    file.take(settings.max_bytes + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Error::io(&resolved, &error))?;
-    if bytes.len() as u64 > settings.max_bytes {
-        return Err(refused(&resolved, "it is larger than documents.max_bytes"));
-    }
-    let text = String::from_utf8(bytes).map_err(|_| refused(&resolved, "it is not UTF-8 text"))?;
+    let bytes = regular::bounded(file, settings.max_bytes).map_err(|error| match error.kind() {
+        std::io::ErrorKind::FileTooLarge => {
+            Error::input(format!("{} is larger than documents.max_bytes", resolved.display()))
+        }
+        _ => unusable(error),
+    })?;
+    let text = regular::into_text(bytes).map_err(unusable)?;
     Ok((resolved, text))
 }
 
@@ -96,6 +91,14 @@ fn denied_by(resolved: &Path, settings: &DocumentSettings) -> Result<Option<Stri
         DENY.iter().copied().chain(settings.deny.iter().map(String::as_str)).collect();
     let hits = globs(&patterns)?.matches(resolved);
     Ok(hits.first().map(|at| patterns[*at].to_string()))
+}
+
+/// What is wrong with the patterns of `documents.deny`, before any file is looked at.
+///
+/// # Errors
+/// One of them is no pattern.
+pub fn check_patterns(settings: &DocumentSettings) -> Result<()> {
+    settings.deny.iter().try_for_each(|pattern| globs(&[pattern]).map(drop))
 }
 
 fn globs(patterns: &[&str]) -> Result<GlobSet> {

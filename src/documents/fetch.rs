@@ -62,7 +62,7 @@ fn client(settings: &DocumentSettings) -> Result<Client> {
 
 /// The address, if it is one that may be asked.
 fn parse(url: &str, settings: &DocumentSettings) -> Result<Url> {
-    let address = Url::parse(url).map_err(|error| refused(url, &error.to_string()))?;
+    let address = Url::parse(url).map_err(|error| unusable(url, &error.to_string()))?;
     if !matches!(address.scheme(), "http" | "https") {
         return Err(refused(url, "only http and https are fetched"));
     }
@@ -90,7 +90,7 @@ fn redirect(response: &Response, from: &Url) -> Option<Result<String>> {
     }
     let target = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
     let target = target.and_then(|target| from.join(target).ok());
-    Some(target.map(String::from).ok_or_else(|| refused(from.as_str(), "it redirects nowhere")))
+    Some(target.map(String::from).ok_or_else(|| unusable(from.as_str(), "it redirects nowhere")))
 }
 
 fn page(
@@ -100,13 +100,13 @@ fn page(
     until: Instant,
 ) -> Result<Page> {
     if !response.status().is_success() {
-        return Err(refused(&url, &format!("the server answers {}", response.status())));
+        return Err(unusable(&url, &format!("the server answers {}", response.status())));
     }
     let kind = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let kind = kind.unwrap_or("text/html").split(';').next().unwrap_or("").trim().to_lowercase();
     let is_html = matches!(kind.as_str(), "text/html" | "application/xhtml+xml");
     if !is_html && !kind.starts_with("text/") {
-        return Err(refused(&url, &format!("`{kind}` is no text")));
+        return Err(unusable(&url, &format!("`{kind}` is no text")));
     }
     let bytes = body(&url, response, settings, until)?;
     Ok(Page { url, is_html, body: String::from_utf8_lossy(&bytes).into_owned() })
@@ -124,16 +124,16 @@ fn body(
     let mut bytes = Vec::new();
     let mut block = vec![0; 1 << 16];
     loop {
-        let count = rest.read(&mut block).map_err(|error| refused(url, &error.to_string()))?;
+        let count = rest.read(&mut block).map_err(|error| unusable(url, &error.to_string()))?;
         if count == 0 {
             return Ok(bytes);
         }
         bytes.extend_from_slice(&block[..count]);
         if bytes.len() as u64 > settings.max_bytes {
-            return Err(refused(url, "it is larger than documents.max_bytes"));
+            return Err(unusable(url, "it is larger than documents.max_bytes"));
         }
         if Instant::now() > until {
-            return Err(refused(url, "it takes longer than documents.timeout_seconds"));
+            return Err(unusable(url, "it takes longer than documents.timeout_seconds"));
         }
     }
 }
@@ -203,6 +203,12 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     }
 }
 
+/// What comes from the address is nothing that can be stored.
+fn unusable(url: &str, why: &str) -> Error {
+    Error::input(format!("{url} cannot be used: {why}"))
+}
+
+/// The settings do not allow to ask there.
 fn refused(url: &str, why: &str) -> Error {
     Error::refused(format!("{url} is not fetched: {why}"))
 }
@@ -221,7 +227,7 @@ fn failed(url: &str, error: &reqwest::Error) -> Error {
         }
         source = inner.source();
     }
-    Error::new(ExitCode::Failure, format!("{url} cannot be fetched: {last}"))
+    unusable(url, &last)
 }
 
 #[cfg(test)]

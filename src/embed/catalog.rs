@@ -95,7 +95,8 @@ fn toml_files(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn read(file: &Path) -> Result<Descriptor> {
-    let text = std::fs::read_to_string(file).map_err(|error| Error::io(file, &error))?;
+    let text = crate::regular::text(file, crate::regular::SMALL)
+        .map_err(|error| Error::io(file, &error))?;
     Descriptor::parse(&text).map_err(|problem| {
         Error::new(ExitCode::Config, format!("{}: {problem}", file.display()))
             .hint("docs/embeddings.md describes every key of a model file")

@@ -27,7 +27,7 @@ impl Measured {
     /// The stored measurement of a descriptor.
     pub fn load(paths: &Paths, id: &str) -> Result<Option<Self>> {
         let path = file(paths, id);
-        let text = match std::fs::read_to_string(&path) {
+        let text = match crate::regular::text(&path, crate::regular::SMALL) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::io(&path, &error)),

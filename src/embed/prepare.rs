@@ -10,6 +10,7 @@
 use super::{Descriptor, runtime};
 use crate::config::EmbedSettings;
 use crate::error::{Error, ExitCode, Result};
+use crate::regular;
 use ort::environment::Environment;
 use ort::session::Session;
 use ort::session::builder::GraphOptimizationLevel;
@@ -27,7 +28,7 @@ pub(super) fn find(
     models: &Path,
 ) -> Option<PathBuf> {
     let folder = models.join(&descriptor.name).join(FOLDER);
-    let made_from = std::fs::read_to_string(folder.join(MADE_FROM)).ok()?;
+    let made_from = regular::text(&folder.join(MADE_FROM), regular::SMALL).ok()?;
     let is_ours = made_from == origin(descriptor, settings, models).ok()?;
     is_ours.then(|| folder.join(GRAPH))
 }

@@ -6,7 +6,7 @@
 use super::Parcel;
 use crate::capture::project::project_of;
 use crate::clock::parse_time;
-use crate::error::{Error, Result};
+use crate::error::{Error, ExitCode, Result};
 use chrono::{NaiveDateTime, TimeZone, Utc};
 use lifecycle_phases::{Actor, Channel, Entry, Kind, Source, State};
 use rusqlite::{Connection, OpenFlags, Row};
@@ -15,6 +15,19 @@ use std::path::Path;
 /// Entries of a claude-memory-lifecycle `buffer.sqlite3`: states, kinds, recalls and reprieves are
 /// kept. `permanent` entries become proven, not routed: no file of ours states them yet.
 pub fn memory_lifecycle(path: &Path) -> Result<Parcel> {
+    entries_of(path).map_err(|error| theirs(path, error))
+}
+
+/// It is their database that cannot be read, not ours.
+fn theirs(path: &Path, error: Error) -> Error {
+    if error.code != ExitCode::Store {
+        return error;
+    }
+    let why = error.message.trim_start_matches("the store is damaged: ");
+    Error::input(format!("{} cannot be read: {why}", path.display()))
+}
+
+fn entries_of(path: &Path) -> Result<Parcel> {
     let foreign = open(path, "buffer_entries")?;
     let connection = &foreign.connection;
     let has = |column: &str| has_column(connection, "buffer_entries", column);
@@ -51,6 +64,10 @@ pub fn memory_lifecycle(path: &Path) -> Result<Parcel> {
 /// Observations (title, narrative, facts, files) and session summaries of a claude-mem database.
 /// Columns that its version does not have yet are taken as empty.
 pub fn claude_mem(path: &Path) -> Result<Parcel> {
+    observations_of(path).map_err(|error| theirs(path, error))
+}
+
+fn observations_of(path: &Path) -> Result<Parcel> {
     let foreign = open(path, "observations")?;
     let connection = &foreign.connection;
     let columns = ["title", "narrative", "text", "facts", "files_modified", "memory_session_id"];
@@ -122,11 +139,11 @@ fn open(path: &Path, table: &str) -> Result<Foreign> {
         return Err(Error::input(format!("{}: there is no such file", path.display())));
     }
     let wrong = |why: String| Error::input(format!("{}: {why}", path.display()));
-    let copy = copy_with_log(path).map_err(|error| Error::io(path, &error))?;
+    let copy = copy_with_log(path).map_err(|error| wrong(error.to_string()))?;
     let connection = match &copy {
         Some(folder) => Connection::open(folder.path().join(COPY)),
         None => Connection::open_with_flags(
-            immutable(path),
+            crate::store::immutable_address(path),
             OpenFlags::SQLITE_OPEN_READ_ONLY
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX
                 | OpenFlags::SQLITE_OPEN_URI,
@@ -136,7 +153,7 @@ fn open(path: &Path, table: &str) -> Result<Foreign> {
     match has_column(&connection, table, "id") {
         Ok(true) => Ok(Foreign { connection, _copy: copy }),
         Ok(false) => Err(wrong(format!("there is no table `{table}` in it"))),
-        Err(error) => Err(wrong(error.message)),
+        Err(error) => Err(error),
     }
 }
 
@@ -152,24 +169,9 @@ fn copy_with_log(path: &Path) -> std::io::Result<Option<tempfile::TempDir>> {
     }
     let folder = tempfile::tempdir()?;
     let copy = folder.path().join(COPY);
-    std::fs::copy(path, &copy)?;
-    std::fs::copy(&log, folder.path().join(format!("{COPY}-wal")))?;
+    crate::regular::copy(path, &copy)?;
+    crate::regular::copy(Path::new(&log), &folder.path().join(format!("{COPY}-wal")))?;
     Ok(Some(folder))
-}
-
-/// The address of a file that SQLite must take as it is.
-fn immutable(path: &Path) -> String {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    let mut address = String::from("file:");
-    for byte in path.to_string_lossy().bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b':' => {
-                address.push(char::from(byte));
-            }
-            other => address.push_str(&format!("%{other:02X}")),
-        }
-    }
-    address + "?immutable=1"
 }
 
 fn has_column(connection: &Connection, table: &str, column: &str) -> Result<bool> {

@@ -11,6 +11,7 @@ use super::Parcel;
 use crate::clock::{format_millis, parse_time};
 use crate::documents::Draft;
 use crate::error::{Error, Result};
+use crate::regular;
 use crate::store::{self, Document, Filter, Store, StoredEntry};
 use lifecycle_phases::{Entry, EntryId};
 use serde_json::{Value, json};
@@ -59,18 +60,23 @@ fn line(out: &mut impl Write, value: &Value) -> Result<()> {
 
 /// Reads an export. A line that cannot be used is skipped and named; a first line that is not ours
 /// is an error.
-pub fn read_lines(input: impl BufRead, name: &str) -> Result<Parcel> {
-    let mut parcel = Parcel::default();
-    for (n, read) in input.lines().enumerate() {
-        let at = |problem: &dyn std::fmt::Display| format!("{name}:{}: {problem}", n + 1);
-        let text = read.map_err(|error| Error::input(at(&error)))?;
-        if n == 0 {
-            check_head(&text).map_err(|problem| Error::input(at(&problem)))?;
-        } else if let (false, Err(problem)) = (text.trim().is_empty(), take(&mut parcel, &text)) {
+pub fn read_lines(mut input: impl BufRead, name: &str) -> Result<Parcel> {
+    let (mut parcel, mut line, mut n) = (Parcel::default(), Vec::new(), 0);
+    loop {
+        n += 1;
+        let at = |problem: &dyn std::fmt::Display| format!("{name}:{n}: {problem}");
+        let read = regular::next_line(&mut input, &mut line);
+        let read = read.map_err(|error| Error::input(at(&error)))?;
+        if read == 0 && n > 1 {
+            return Ok(parcel);
+        }
+        let text = std::str::from_utf8(&line).map_err(|error| Error::input(at(&error)))?;
+        if n == 1 {
+            check_head(text).map_err(|problem| Error::input(at(&problem)))?;
+        } else if let (false, Err(problem)) = (text.trim().is_empty(), take(&mut parcel, text)) {
             parcel.skipped.push(at(&problem));
         }
     }
-    Ok(parcel)
 }
 
 fn check_head(text: &str) -> Result<(), String> {

@@ -37,7 +37,7 @@ pub fn auto_memory(root: &Path, project: Option<String>) -> Result<Parcel> {
     }
     let mut parcel = Parcel::default();
     for file in all {
-        match std::fs::read_to_string(&file) {
+        match crate::regular::text(&file, crate::regular::SMALL) {
             Ok(text) => {
                 let created = modified(&file);
                 for note in notes(&printable(&text)) {

@@ -187,6 +187,6 @@ fn sum_path(path: &Path) -> PathBuf {
 fn sum(path: &Path, mirror: &Mirror, covered: usize) -> Result<String, FileError> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&mirror.sum_at(covered).ok_or(FileError::Stale)?);
-    hasher.update_reader(std::fs::File::open(path)?)?;
+    hasher.update_reader(crate::regular::open(path)?)?;
     Ok(hasher.finalize().to_hex().to_string())
 }

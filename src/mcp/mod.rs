@@ -9,6 +9,7 @@
 //!   switch on the server, not a request to the model.
 //! - No call counts a recall: what a tool with a read-only hint does, it does without writing.
 
+mod relay;
 mod server;
 mod work;
 
@@ -25,10 +26,17 @@ use tokio::net::TcpListener;
 
 /// Serves one client over standard input and output until it closes them.
 pub fn serve_stdio(server: Server) -> Result<()> {
-    runtime()?.block_on(async {
-        let running = server.serve(stdio()).await.map_err(failed)?;
-        running.waiting().await.map(drop).map_err(failed)
-    })
+    let runtime = runtime()?;
+    let done = runtime.block_on(async {
+        let (input, output) = stdio();
+        let relay::Relay { input, output, written } = relay::start(input, output);
+        let running = server.serve((input, output)).await.map_err(failed)?;
+        running.waiting().await.map_err(failed)?;
+        written.await.map_err(failed)
+    });
+    // A read of standard input cannot be called back; nothing waits for it.
+    runtime.shutdown_background();
+    done
 }
 
 /// Serves clients at `http://ADDRESS/mcp` until the process is ended. `ready` is told the address,
@@ -39,10 +47,7 @@ pub fn serve_http(
     address: SocketAddr,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<()> {
-    if !address.ip().is_loopback() {
-        return Err(Error::config(format!("{address} is not a loopback address"))
-            .hint("the server has no log-in; it listens on 127.0.0.1 or ::1 only"));
-    }
+    check_address(address)?;
     let config = StreamableHttpServerConfig::default().enforce_origin_validation();
     let service: StreamableHttpService<Server, LocalSessionManager> =
         StreamableHttpService::new(move || Ok(server.clone()), Default::default(), config);
@@ -52,6 +57,19 @@ pub fn serve_http(
         let router = axum::Router::new().nest_service("/mcp", service);
         axum::serve(listener, router).with_graceful_shutdown(stopped()).await.map_err(failed)
     })
+}
+
+/// Whether the server may listen there. To be asked before a [`Server`] is made, since that begins to
+/// load the model.
+///
+/// # Errors
+/// It is no loopback address.
+pub fn check_address(address: SocketAddr) -> Result<()> {
+    if address.ip().is_loopback() {
+        return Ok(());
+    }
+    Err(Error::config(format!("{address} is not a loopback address"))
+        .hint("the server has no log-in; it listens on 127.0.0.1 or ::1 only"))
 }
 
 async fn stopped() {

@@ -61,7 +61,7 @@ impl Desk {
     }
 
     fn load(&self) -> Result<Arc<dyn Embedder>> {
-        let store = self.store()?;
+        let store = self.reading()?;
         let embedder = tick::serving::open(store.reader(), &self.settings, &self.paths)?;
         embed_one(&*embedder, "ready", Role::Query)?;
         self.vectors(&store, &*embedder)?;
@@ -99,6 +99,11 @@ impl Desk {
         Store::open(&self.paths, &self.settings)
     }
 
+    /// The store for a tool with a read-only hint: none is made by asking.
+    fn reading(&self) -> Result<Store> {
+        Store::open_reading(&self.paths, &self.settings)
+    }
+
     /// The model, or why it cannot be used now.
     fn embedder(&self) -> Result<&dyn Embedder, Error> {
         match self.model.get() {
@@ -121,7 +126,7 @@ pub(super) fn search(desk: &Desk, params: SearchParams) -> Result<Value> {
     let query = Query { text: params.query, scope, k, mode: Mode::Hybrid };
     let embedder = desk.embedder();
     let embedder = embedder.as_ref().map(|embedder| *embedder);
-    let store = desk.store()?.for_searching()?;
+    let store = desk.reading()?.for_searching()?;
     let warm = embedder.ok().map(|model| desk.vectors(&store, model)).transpose()?;
     let settings = &desk.settings.search;
     let reranker = desk.reranker();
@@ -140,7 +145,7 @@ fn parse<T>(word: Option<&str>, parse: fn(&str) -> Option<T>, what: &str) -> Res
 }
 
 pub(super) fn get(desk: &Desk, id: &str) -> Result<Value> {
-    let store = desk.store()?;
+    let store = desk.reading()?;
     match store::resolve(store.reader(), id) {
         Ok(stored) => Ok(whole_entry(&store, &stored)?),
         // A hit in a document is named `document#piece`.
@@ -160,7 +165,7 @@ fn whole_entry(store: &Store, stored: &StoredEntry) -> Result<Value> {
 }
 
 pub(super) fn why(desk: &Desk, id: &str) -> Result<Value> {
-    let store = desk.store()?;
+    let store = desk.reading()?;
     let stored = store::resolve(store.reader(), id)?;
     whole_entry(&store, &stored)
 }
@@ -175,14 +180,14 @@ fn document_json(document: &Document) -> Value {
 }
 
 pub(super) fn list_docs(desk: &Desk, project: Option<String>) -> Result<Value> {
-    let store = desk.store()?;
+    let store = desk.reading()?;
     let project = project.as_deref().map(project_name);
     let documents = store::documents(store.reader(), project.as_deref())?;
     Ok(json!({"documents": documents.iter().map(document_json).collect::<Vec<_>>()}))
 }
 
 pub(super) fn projects(desk: &Desk) -> Result<Value> {
-    let store = desk.store()?;
+    let store = desk.reading()?;
     let mut statement = store.reader().prepare(
         "SELECT project, sum(entries), sum(documents) FROM (
              SELECT project, 1 AS entries, 0 AS documents FROM entry
@@ -201,7 +206,7 @@ pub(super) fn projects(desk: &Desk) -> Result<Value> {
 }
 
 pub(super) fn status(desk: &Desk) -> Result<Value> {
-    let store = desk.store()?;
+    let store = desk.reading()?;
     let mut value = serde_json::to_value(store::overview(store.reader(), desk.clock.now())?)?;
     value["model"] = match desk.embedder() {
         Ok(embedder) => json!({"descriptor": embedder.descriptor().id(), "ready": true}),
@@ -216,7 +221,7 @@ pub(super) fn status(desk: &Desk) -> Result<Value> {
 
 /// The same text as the hook gives at the start of a session.
 pub(super) fn brief(desk: &Desk, project: Option<String>) -> Result<Value> {
-    let store = desk.store()?;
+    let store = desk.reading()?;
     let request = brief::Request {
         branch: project.as_deref().and_then(branch_of),
         project: project.as_deref().map(project_name),
@@ -269,7 +274,7 @@ fn store_draft(desk: &Desk, draft: Draft) -> Result<Value> {
 }
 
 pub(super) fn update(desk: &Desk, params: UpdateParams) -> Result<Value> {
-    let document = store::document(desk.store()?.reader(), &params.id)?;
+    let document = store::document(desk.reading()?.reader(), &params.id)?;
     let draft = Draft {
         source: document.source,
         origin: origin(&document.origin),

@@ -114,7 +114,7 @@ fn compatible(http: &Http, provider: &Provider, hash: bool) -> Result<Identity, 
 /// Hash of a weights file; `None` where it cannot be read.
 fn digest_of(path: &Path) -> Option<String> {
     let mut hasher = blake3::Hasher::new();
-    let mut file = std::fs::File::open(path).ok()?;
+    let mut file = crate::regular::open(path).ok()?;
     std::io::copy(&mut file, &mut hasher).ok()?;
     Some(format!("blake3:{}", &hasher.finalize().to_hex()[..32]))
 }

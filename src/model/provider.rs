@@ -414,7 +414,9 @@ fn key(kind: ProviderKind, own: &ProviderSettings, table: &str) -> Result<Option
 }
 
 fn read_key_file(path: &Path) -> Result<Key> {
-    let metadata = std::fs::metadata(path).map_err(|error| Error::io(path, &error))?;
+    let wrong = |error: std::io::Error| Error::config(format!("{}: {error}", path.display()));
+    let file = crate::regular::open(path).map_err(wrong)?;
+    let metadata = file.metadata().map_err(wrong)?;
     #[cfg(unix)]
     if std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o077 != 0 {
         return Err(Error::config(format!("{}: others can read this key", path.display()))
@@ -423,7 +425,8 @@ fn read_key_file(path: &Path) -> Result<Key> {
     if metadata.len() > 4096 {
         return Err(Error::config(format!("{}: too long for a key", path.display())));
     }
-    let text = std::fs::read_to_string(path).map_err(|error| Error::io(path, &error))?;
+    let bytes = crate::regular::bounded(file, 4096).map_err(wrong)?;
+    let text = crate::regular::into_text(bytes).map_err(wrong)?;
     let key = text.trim();
     if key.is_empty() {
         return Err(Error::config(format!("{}: the file is empty", path.display())));

@@ -111,16 +111,28 @@ fn gui_domain() -> String {
     format!("gui/{}", uid.unwrap_or_default())
 }
 
+/// Whether `wanted` may stand in `schedule.by`; the machine is not asked.
+///
+/// # Errors
+/// It is no scheduler.
+pub fn check(wanted: &str) -> Result<()> {
+    if wanted == "auto" { Ok(()) } else { named(wanted).map(drop) }
+}
+
+fn named(wanted: &str) -> Result<Backend> {
+    Backend::parse(wanted).ok_or_else(|| {
+        Error::config(format!("schedule.by: `{wanted}` is not a scheduler"))
+            .hint("auto, systemd, launchd or cron")
+    })
+}
+
 /// The scheduler of this machine; `wanted` is the setting `schedule.by`.
 ///
 /// # Errors
 /// There is none, or `wanted` names none.
 pub fn detect(wanted: &str) -> Result<Backend> {
     if wanted != "auto" {
-        return Backend::parse(wanted).ok_or_else(|| {
-            Error::config(format!("schedule.by: `{wanted}` is not a scheduler"))
-                .hint("auto, systemd, launchd or cron")
-        });
+        return named(wanted);
     }
     if cfg!(target_os = "macos") {
         return Ok(Backend::Launchd);

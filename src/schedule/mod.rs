@@ -12,7 +12,7 @@ mod expression;
 mod program;
 mod unit;
 
-pub use backend::{Backend, Command, detect};
+pub use backend::{Backend, Command, check, detect};
 pub use expression::{Expression, due};
 pub use program::{find_program, shell_word};
 pub use unit::{Unit, plist_path};

@@ -172,7 +172,9 @@ pub fn steps_of(connection: &Connection, tick: i64) -> Result<Vec<StepRecord>> {
     })?;
     rows.map(|row| {
         let (data, status, detail) = row?;
-        Ok(StepRecord { planned: serde_json::from_str(&data)?, status, detail })
+        let planned = serde_json::from_str(&data)
+            .map_err(|error| Error::damaged(format!("a step of tick {tick}: {error}")))?;
+        Ok(StepRecord { planned, status, detail })
     })
     .collect()
 }

@@ -6,12 +6,14 @@
 
 use super::name_file;
 use crate::durable;
-use crate::error::{Error, ExitCode, Result};
+use crate::error::{Error, ExitCode, REPAIR, Result};
+use crate::regular;
 use rusqlite::{Connection, OpenFlags};
 use rusqlite_migration::{M, Migrations};
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Ordered, additive, never edited once released.
 const SCHEMA: &[M<'static>] = &[M::up(include_str!("../../migrations/0001_init.sql"))];
@@ -70,7 +72,8 @@ impl Schema {
     }
 }
 
-fn newer(found: i64, known: i64) -> Error {
+/// That a later build wrote the store.
+pub fn newer(found: i64, known: i64) -> Error {
     Error::new(ExitCode::Store, format!("the store has schema {found}, this build knows {known}"))
         .hint("use the newer version of lifecycle that wrote it")
 }
@@ -94,7 +97,7 @@ pub fn lock(path: &Path) -> Result<File> {
         .read(true)
         .write(true)
         .open(&lock)
-        .map_err(|error| Error::io(&lock, &error))?;
+        .map_err(|error| Error::unwritable(&lock, &error))?;
     file.lock().map_err(|error| Error::io(&lock, &error))?;
     Ok(file)
 }
@@ -121,17 +124,102 @@ pub fn is_empty(meta: &std::fs::Metadata) -> bool {
 pub fn refuse_emptied(path: &Path) -> Result<()> {
     if path.metadata().is_ok_and(|meta| is_empty(&meta)) && was_set_up(path) {
         let text = format!("{}: the store is empty, although there was one", path.display());
-        return Err(Error::new(ExitCode::Store, text)
-            .hint("nothing was overwritten; `lifecycle doctor --repair --dry-run` says what can be had back"));
+        return Err(Error::new(ExitCode::Store, text).hint(REPAIR));
     }
     Ok(())
 }
 
+/// A file whose name goes on where that of `path` ends.
+pub fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(end);
+    PathBuf::from(name)
+}
+
+/// Whether pages of the database lie in a log beside it.
+pub fn has_log(path: &Path) -> bool {
+    let holds = |end: &str| beside(path, end).metadata().is_ok_and(|meta| meta.len() > 0);
+    holds("-wal") || holds("-journal")
+}
+
+/// A file whose end is missing is not touched: SQLite would take zeros for what was there.
+pub fn refuse_cut(path: &Path) -> Result<()> {
+    missing_end(path)
+        .map_or(Ok(()), |what| Err(Error::damaged(format!("{}: {what}", path.display()))))
+}
+
+/// What is missing of a database file as its length alone tells: it ends within a page, or before
+/// the last page that its head counts. Another process may be about to lengthen it: it is looked at
+/// again.
+pub fn missing_end(path: &Path) -> Option<String> {
+    let mut found = missing_now(path)?;
+    for pause in [20, 80] {
+        std::thread::sleep(Duration::from_millis(pause));
+        found = missing_now(path)?;
+    }
+    Some(found)
+}
+
+fn missing_now(path: &Path) -> Option<String> {
+    let layout = Layout::of(path)?;
+    let Layout { page, pages, length } = layout;
+    if length % page != 0 {
+        return Some(format!("the file ends within a page of {page} bytes, at {length}"));
+    }
+    (length < layout.whole()).then(|| format!("the file has {} of {pages} pages", length / page))
+}
+
+/// How long a database file is, and how long its head says it is.
+struct Layout {
+    page: u64,
+    pages: u64,
+    length: u64,
+}
+
+impl Layout {
+    /// `None` where that cannot be told: it is no database, or pages of it may lie in a log.
+    fn of(path: &Path) -> Option<Self> {
+        if has_log(path) {
+            return None;
+        }
+        let mut head = [0; 100];
+        let mut file = regular::open(path).ok()?;
+        file.read_exact(&mut head).ok()?;
+        let number =
+            |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let page = match u64::from(number(16) >> 16) {
+            1 => 1 << 16,
+            page => page,
+        };
+        let is_one =
+            head.starts_with(b"SQLite format 3\0") && page.is_power_of_two() && page >= 512;
+        // The count of pages holds where the writer that changed the file last has set it.
+        let pages = if number(24) == number(92) { u64::from(number(28)) } else { 0 };
+        let length = file.metadata().ok()?.len();
+        (is_one && !has_log(path)).then_some(Self { page, pages, length })
+    }
+
+    fn whole(&self) -> u64 {
+        self.length.div_ceil(self.page).max(self.pages) * self.page
+    }
+}
+
+/// Gives a copy that was cut off its length again, with zeros: SQLite opens no shorter file, and so
+/// reads what is there.
+pub fn lengthen(copy: &Path) -> std::io::Result<()> {
+    match Layout::of(copy) {
+        // A head that was hit may claim anything.
+        Some(layout) if layout.length < layout.whole() && layout.whole() <= layout.length * 2 => {
+            std::fs::OpenOptions::new().write(true).open(copy)?.set_len(layout.whole())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Whether a store has been set up at `path` before.
 pub fn was_set_up(path: &Path) -> bool {
-    let mut word = String::new();
-    let read = File::open(lock_file(path)).and_then(|mut file| file.read_to_string(&mut word));
-    read.is_ok() && !word.trim().is_empty()
+    let read = regular::text(&lock_file(path), regular::SMALL);
+    read.is_ok_and(|word| !word.trim().is_empty())
 }
 
 /// Folder of the copies.
@@ -144,7 +232,7 @@ pub fn backups(path: &Path) -> Vec<PathBuf> {
     let listing = std::fs::read_dir(backups_folder(path)).into_iter().flatten().flatten();
     let mut found: Vec<(std::time::SystemTime, PathBuf)> = listing
         .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|end| end == "sqlite3"))
+        .filter(|path| path.is_file() && path.extension().is_some_and(|end| end == "sqlite3"))
         .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
         .collect();
     found.sort_by(|a, b| b.cmp(a));

@@ -27,7 +27,9 @@ pub mod routes;
 pub mod links;
 mod overview;
 mod quality;
+mod reading;
 mod receipts;
+mod rows;
 mod terms;
 pub mod vectors;
 
@@ -68,6 +70,7 @@ pub use meta::{count_up, meta, set_meta};
 pub use quality::{
     Generator, Latency, Quality, flat_prompts, generators, latency, quality, queue_wait,
 };
+pub use reading::immutable_address;
 pub use receipts::{holds, is_taken, put_receipt};
 pub use reindex::{chunks_after, embedded_after, refresh_words};
 pub use relations::{Relations, relations};
@@ -78,7 +81,7 @@ pub use overview::{Consolidation, Overview, ProviderCalls, consolidation, overvi
 use crate::config::Settings;
 use crate::error::{Error, ExitCode, Result};
 use crate::fault;
-use crate::paths::{Paths, create_private};
+use crate::paths::Paths;
 use migrate::Schema;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
@@ -104,7 +107,7 @@ pub struct Store {
 impl Store {
     /// Opens the user's database, creating and migrating it as needed.
     pub fn open(paths: &Paths, settings: &Settings) -> Result<Self> {
-        create_private(&paths.data)?;
+        paths.create_data()?;
         let timeout = Duration::from_millis(settings.store.busy_timeout_ms);
         Self::open_keeping(&paths.database(), timeout, settings.store.backups)
     }
@@ -122,6 +125,7 @@ impl Store {
 
     fn connect(path: &Path, timeout: Duration, backups: usize) -> Result<Connection> {
         migrate::refuse_emptied(path)?;
+        migrate::refuse_cut(path)?;
         create_owner_only(path)?;
         let mut connection = Connection::open_with_flags(
             path,
@@ -225,20 +229,15 @@ fn create_owner_only(path: &Path) -> Result<()> {
     let mut options = crate::durable::private();
     options.create(true).truncate(false).write(true);
     options.open(path).map(drop).map_err(|error| {
-        let text = format!("cannot open the store {}: {error}", path.display());
-        match error.kind() {
-            std::io::ErrorKind::PermissionDenied => Error::new(ExitCode::Store, text)
-                .hint("it belongs to another user; set LIFECYCLE_HOME to a folder of your own"),
-            std::io::ErrorKind::ReadOnlyFilesystem => Error::new(ExitCode::Store, text)
-                .hint("the file system is read-only; nothing was changed"),
-            _ => Error::new(ExitCode::Store, text),
-        }
+        let message = format!("cannot open the store {}: {error}", path.display());
+        Error { code: ExitCode::Store, message, ..Error::unwritable(path, &error) }
     })
 }
 
 fn commit_failed(error: &std::io::Error) -> Error {
     if error.kind() == std::io::ErrorKind::StorageFull {
-        return Error::new(ExitCode::Store, "the disk is full; this change was not made");
+        return Error::new(ExitCode::Store, "the disk is full; this change was not made")
+            .hint(crate::error::MAKE_ROOM);
     }
     Error::new(
         ExitCode::Store,

@@ -152,7 +152,7 @@ fn summary(model: String, day: String, rows: &[&Row]) -> Quality {
         length: mean(made.iter().map(|row| row.chars.1 / row.chars.0).collect()),
         kept_reason: mean(reasons),
         identical: identical(rows),
-        leaked: refused(&["leaked_rules", "markup", "generic_title"]),
+        leaked: refused(&["leaked_rules", "echo_of_prompt", "markup", "generic_title"]),
         unreadable_run: unreadable_run(rows),
     }
 }

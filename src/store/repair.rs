@@ -6,12 +6,13 @@
 //! `backups/` holds more entries, that one is taken instead.
 
 use super::migrate::{self, Schema};
-use super::rebuild_words;
+use super::{reading, rebuild_words, rows};
 use crate::durable;
 use crate::error::{Error, ExitCode, Result};
+use crate::regular;
 use lifecycle_phases::ContentHash;
-use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// How the database file stands.
@@ -25,19 +26,31 @@ pub enum Health {
     Newer(i64),
     /// It is empty, although there was a store.
     Emptied,
-    /// What SQLite says about it.
+    /// What is wrong with it: the words of SQLite, or ours.
     Damaged(Vec<String>),
+    /// It cannot be looked at, and why.
+    Closed(String),
 }
 
-/// Looks at every page of the database.
+/// Looks at every page and every row of the database.
 pub fn examine(path: &Path) -> Health {
     match path.metadata() {
-        Err(_) => return Health::Missing,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Health::Missing,
+        Err(error) => return Health::Closed(error.to_string()),
+        Ok(meta) if !meta.is_file() => {
+            return Health::Damaged(vec!["it is not a regular file".into()]);
+        }
         Ok(meta) if migrate::is_empty(&meta) && migrate::was_set_up(path) => {
             return Health::Emptied;
         }
         Ok(meta) if migrate::is_empty(&meta) => return Health::Missing,
         Ok(_) => {}
+    }
+    if let Err(error) = regular::open(path) {
+        return Health::Closed(error.to_string());
+    }
+    if let Some(what) = migrate::missing_end(path) {
+        return Health::Damaged(vec![what]);
     }
     match look(path) {
         Ok(health) => health,
@@ -46,7 +59,7 @@ pub fn examine(path: &Path) -> Health {
 }
 
 fn look(path: &Path) -> Result<Health> {
-    let connection = migrate::open_read_only(path)?;
+    let (connection, _copy) = reading::connection(path)?;
     let problems = migrate::integrity(&connection)?;
     if !problems.is_empty() {
         return Ok(Health::Damaged(problems));
@@ -56,7 +69,10 @@ fn look(path: &Path) -> Result<Health> {
         return Ok(Health::Newer(version));
     }
     migrate::entries(&connection)?;
-    Ok(Health::Sound)
+    // An older one is brought up to date first, by whatever opens it next.
+    let is_current = version == Schema::current().version();
+    let unread = if is_current { rows::problems(&connection)? } else { Vec::new() };
+    Ok(if unread.is_empty() { Health::Sound } else { Health::Damaged(unread) })
 }
 
 /// Ids of entries whose text is no longer the one they were stored with: a bit that flipped where
@@ -81,6 +97,8 @@ pub struct Repaired {
     pub from: Origin,
     /// Entries in the new database.
     pub entries: i64,
+    /// Rows that could be found in the damaged file and not be read.
+    pub lost: usize,
     /// The damaged file under its new name.
     pub aside: Option<PathBuf>,
 }
@@ -106,18 +124,20 @@ pub fn repair(path: &Path, dry_run: bool) -> Result<Repaired> {
         .tempdir_in(folder)
         .map_err(|error| Error::io(folder, &error))?;
     let fresh = work.path().join("fresh.sqlite3");
-    let salvaged = salvage(path, work.path(), &fresh);
+    let mut lost = 0;
+    let salvaged = salvage(path, work.path(), &fresh, &mut lost);
     let backup = best_backup(path);
     let (from, entries) = match (salvaged, backup) {
         (salvaged, Some((copy, held))) if salvaged.as_ref().map_or(-1, |kept| *kept) < held => {
-            std::fs::copy(&copy, &fresh).map_err(|error| Error::io(&copy, &error))?;
+            regular::copy(&copy, &fresh).map_err(|error| Error::io(&copy, &error))?;
             (Origin::Backup(copy), held)
         }
         (Ok(kept), _) => (Origin::Salvage, kept),
         (Err(_), _) => (Origin::Nothing, 0),
     };
+    let lost = if from == Origin::Salvage { lost } else { 0 };
     if dry_run {
-        return Ok(Repaired { from, entries, aside: None });
+        return Ok(Repaired { from, entries, lost, aside: None });
     }
     let aside = set_aside(path)?;
     if from == Origin::Nothing {
@@ -127,7 +147,7 @@ pub fn repair(path: &Path, dry_run: bool) -> Result<Repaired> {
     } else {
         put(&fresh, path)?;
     }
-    Ok(Repaired { from, entries, aside: Some(aside) })
+    Ok(Repaired { from, entries, lost, aside: Some(aside) })
 }
 
 fn put(fresh: &Path, path: &Path) -> Result<()> {
@@ -144,14 +164,9 @@ fn put(fresh: &Path, path: &Path) -> Result<()> {
 /// Gives the damaged file and what belongs to it names of their own.
 fn set_aside(path: &Path) -> Result<PathBuf> {
     let time = chrono::Utc::now().format("%Y%m%dT%H%M%S%3fZ");
-    let name = |end: &str| {
-        let mut name = path.as_os_str().to_os_string();
-        name.push(end);
-        PathBuf::from(name)
-    };
-    let aside = name(&format!(".damaged-{time}"));
+    let aside = migrate::beside(path, &format!(".damaged-{time}"));
     for end in ["-wal", "-shm", ""] {
-        let (from, to) = (name(end), name(&format!(".damaged-{time}{end}")));
+        let (from, to) = (migrate::beside(path, end), migrate::beside(&aside, end));
         match std::fs::rename(&from, &to) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Error::io(&from, &error));
@@ -174,25 +189,22 @@ fn best_backup(path: &Path) -> Option<(PathBuf, i64)> {
 }
 
 /// Copies what can be read into a new database at `fresh`; how many entries that are.
-fn salvage(path: &Path, work: &Path, fresh: &Path) -> Result<i64> {
+fn salvage(path: &Path, work: &Path, fresh: &Path, lost: &mut usize) -> Result<i64> {
     let copy = work.join("damaged.sqlite3");
     for end in ["", "-wal"] {
-        let named = |base: &Path| {
-            let mut name = base.as_os_str().to_os_string();
-            name.push(end);
-            PathBuf::from(name)
-        };
-        if named(path).exists() {
-            std::fs::copy(named(path), named(&copy)).map_err(|error| Error::io(path, &error))?;
+        let (from, to) = (migrate::beside(path, end), migrate::beside(&copy, end));
+        if from.exists() {
+            regular::copy(&from, &to).map_err(|error| Error::io(&from, &error))?;
         }
     }
+    migrate::lengthen(&copy).map_err(|error| Error::io(&copy, &error))?;
     let damaged = Connection::open(&copy)?;
     let mut made = Connection::open(fresh)?;
     Schema::current().fill(&mut made)?;
     made.pragma_update(None, "foreign_keys", false)?;
     for table in tables(&made)? {
         // A table that cannot be read at all is an empty one.
-        let _ = copy_table(&damaged, &made, &table);
+        let _ = copy_table(&damaged, &made, &table, lost);
     }
     drop_orphans(&made)?;
     made.pragma_update(None, "foreign_keys", true)?;
@@ -213,7 +225,7 @@ fn salvage(path: &Path, work: &Path, fresh: &Path) -> Result<i64> {
 }
 
 /// Tables with rows of their own: not those of the word index.
-fn tables(connection: &Connection) -> Result<Vec<String>> {
+pub(super) fn tables(connection: &Connection) -> Result<Vec<String>> {
     let mut statement = connection.prepare(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'
              AND name NOT LIKE 'sqlite_%' ORDER BY name",
@@ -222,7 +234,7 @@ fn tables(connection: &Connection) -> Result<Vec<String>> {
     Ok(names.collect::<rusqlite::Result<_>>()?)
 }
 
-fn columns(connection: &Connection, table: &str) -> Result<Vec<String>> {
+pub(super) fn columns(connection: &Connection, table: &str) -> Result<Vec<String>> {
     let mut statement =
         connection.prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid")?;
     let names = statement.query_map([table], |row| row.get(0))?;
@@ -230,19 +242,23 @@ fn columns(connection: &Connection, table: &str) -> Result<Vec<String>> {
 }
 
 /// Reads a table from its start, from its end, and around what cannot be read between.
-fn copy_table(from: &Connection, to: &Connection, table: &str) -> Result<()> {
-    let columns = columns(to, table)?;
+fn copy_table(from: &Connection, to: &Connection, table: &str, lost: &mut usize) -> Result<()> {
+    // A store of an older schema lacks some columns; they keep their defaults.
+    let there = columns(from, table).unwrap_or_default();
+    let mut columns = columns(to, table)?;
+    columns.retain(|column| there.is_empty() || there.contains(column));
+    let mut copy = Copy { from, to, table, columns: &columns, insert: String::new(), lost };
     let named: Vec<String> = columns.iter().map(|name| format!("\"{name}\"")).collect();
     let marks: Vec<String> = (1..=columns.len()).map(|n| format!("?{n}")).collect();
     let (list, marks) = (named.join(", "), marks.join(", "));
-    let insert = format!("INSERT OR IGNORE INTO \"{table}\" ({list}) VALUES ({marks})");
+    copy.insert = format!("INSERT OR IGNORE INTO \"{table}\" ({list}) VALUES ({marks})");
     let has_rowid = from.prepare(&format!("SELECT rowid FROM \"{table}\" LIMIT 0")).is_ok();
     if !has_rowid {
         for order in ["ASC", "DESC"] {
             let key = &named[0];
             let sql = format!("SELECT {list} FROM \"{table}\" ORDER BY {key} {order}");
             // What was read before the damage stays.
-            let _ = copy_rows(from, to, &sql, &insert, columns.len(), 0);
+            let _ = copy.rows(&sql, 0);
         }
         return Ok(());
     }
@@ -250,7 +266,7 @@ fn copy_table(from: &Connection, to: &Connection, table: &str) -> Result<()> {
     for _ in 0..96 {
         let sql =
             format!("SELECT {list}, rowid FROM \"{table}\" WHERE rowid > {after} ORDER BY rowid");
-        let (last, ended) = copy_rows(from, to, &sql, &insert, columns.len(), columns.len());
+        let (last, ended) = copy.rows(&sql, columns.len());
         if ended {
             return Ok(());
         }
@@ -260,35 +276,40 @@ fn copy_table(from: &Connection, to: &Connection, table: &str) -> Result<()> {
         }
     }
     let sql = format!("SELECT {list}, rowid FROM \"{table}\" ORDER BY rowid DESC");
-    copy_rows(from, to, &sql, &insert, columns.len(), columns.len());
+    copy.rows(&sql, columns.len());
     Ok(())
 }
 
-/// Copies rows until one cannot be read: the key of the last (column `key`), and whether it was the
-/// last of all.
-fn copy_rows(
-    from: &Connection,
-    to: &Connection,
-    sql: &str,
-    insert: &str,
-    width: usize,
-    key: usize,
-) -> (Option<i64>, bool) {
-    let mut last = None;
-    let Ok(mut statement) = from.prepare(sql) else { return (last, false) };
-    let Ok(mut rows) = statement.query([]) else { return (last, false) };
-    loop {
-        match rows.next() {
-            Ok(Some(row)) => {
-                let values: rusqlite::Result<Vec<Value>> = (0..width).map(|n| row.get(n)).collect();
-                if let Ok(values) = values {
+/// Rows of one table on their way.
+struct Copy<'a> {
+    from: &'a Connection,
+    to: &'a Connection,
+    table: &'a str,
+    columns: &'a [String],
+    insert: String,
+    lost: &'a mut usize,
+}
+
+impl Copy<'_> {
+    /// Copies rows until one cannot be read: the key of the last (column `key`), and whether it was
+    /// the last of all.
+    fn rows(&mut self, sql: &str, key: usize) -> (Option<i64>, bool) {
+        let mut last = None;
+        let Ok(mut statement) = self.from.prepare(sql) else { return (last, false) };
+        let Ok(mut found) = statement.query([]) else { return (last, false) };
+        loop {
+            match found.next() {
+                Ok(Some(row)) => {
+                    let read = rows::read(self.table, self.columns, row);
+                    let values = read.ok().and_then(|reading| reading.values);
                     // A row that the schema refuses was damaged itself.
-                    let _ = to.execute(insert, params_from_iter(values));
+                    let put = values.map(|it| self.to.execute(&self.insert, params_from_iter(it)));
+                    *self.lost += usize::from(!matches!(put, Some(Ok(_))));
+                    last = row.get(key).ok().or(last);
                 }
-                last = row.get(key).ok().or(last);
+                Ok(None) => return (last, true),
+                Err(_) => return (last, false),
             }
-            Ok(None) => return (last, true),
-            Err(_) => return (last, false),
         }
     }
 }

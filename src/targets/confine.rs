@@ -90,6 +90,17 @@ impl Confinement {
         }
     }
 
+    /// Whether every name of `more` is a pattern.
+    ///
+    /// # Errors
+    /// One is none: as part of the deny list it would deny nothing.
+    pub fn check(more: &[String]) -> crate::Result<()> {
+        let wrong = more.iter().find_map(|name| Some((name, Glob::new(name).err()?)));
+        wrong.map_or(Ok(()), |(name, error)| {
+            Err(crate::Error::config(format!("route.deny: `{name}`: {}", error.kind())))
+        })
+    }
+
     /// The file that `path` stands for, symbolic links followed, if it may be written. It need not
     /// exist, but its folder must.
     ///

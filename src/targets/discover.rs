@@ -133,7 +133,12 @@ impl Search<'_> {
         }
     }
 
+    /// Files below a folder that are not ignored. What cannot be known to be ignored or not, because
+    /// a pipe or the like has the name of a list of what is, is not among them.
     fn files_below(&self, start: &Path) -> Vec<PathBuf> {
+        if !start.ancestors().all(can_be_asked) {
+            return Vec::new();
+        }
         let confinement = self.confinement.clone();
         let walker = WalkBuilder::new(start)
             .hidden(false)
@@ -141,7 +146,9 @@ impl Search<'_> {
             .require_git(false)
             .max_depth(Some(MAX_DEPTH))
             .filter_entry(move |entry| {
-                entry.depth() == 0 || !confinement.denies_name(&entry.file_name().to_string_lossy())
+                entry.depth() == 0
+                    || !confinement.denies_name(&entry.file_name().to_string_lossy())
+                        && (entry.path().is_file() || can_be_asked(entry.path()))
             })
             .sort_by_file_name(Ord::cmp)
             .build();
@@ -162,6 +169,16 @@ impl Search<'_> {
     }
 }
 
+/// Whether what a folder says of ignored files can be read: the walk opens such files by itself, and
+/// would wait for a pipe or read a device without end.
+fn can_be_asked(folder: &Path) -> bool {
+    let names = [".git", ".gitignore", ".ignore", ".git/info/exclude"];
+    names.iter().all(|name| match folder.join(name).metadata() {
+        Ok(meta) => meta.is_dir() || meta.is_file() && meta.len() <= crate::regular::SMALL,
+        Err(_) => true,
+    })
+}
+
 /// `~/…` and absolute patterns as a path; `None` for one relative to a project.
 pub fn expand(pattern: &str, home: &Path) -> Option<PathBuf> {
     match pattern.strip_prefix("~/") {
@@ -170,7 +187,7 @@ pub fn expand(pattern: &str, home: &Path) -> Option<PathBuf> {
     }
 }
 
-fn is_glob(pattern: &str) -> bool {
+pub(super) fn is_glob(pattern: &str) -> bool {
     pattern.contains(['*', '?', '[', '{'])
 }
 

@@ -22,20 +22,12 @@ pub fn hash(bytes: &[u8]) -> String {
 /// The file's bytes; `None` when there is no such file.
 ///
 /// # Errors
-/// Whatever reading gives; a file above [`MAX_BYTES`] is one.
+/// Whatever [`crate::regular::read`] gives; a file above [`MAX_BYTES`] is one.
 pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match std::fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-        Ok(meta) if meta.is_dir() => return Err(io::Error::other("is a folder")),
-        // Opening a pipe would wait for whoever writes into it.
-        Ok(meta) if !meta.is_file() => return Err(io::Error::other("is not a regular file")),
-        Ok(meta) if meta.len() > MAX_BYTES => {
-            return Err(io::Error::other(format!("is larger than {MAX_BYTES} bytes")));
-        }
-        Ok(_) => {}
+    match crate::regular::read(path, MAX_BYTES) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some),
     }
-    std::fs::read(path).map(Some)
 }
 
 /// Whether a write could succeed: the file is not write-protected and the folder takes files.

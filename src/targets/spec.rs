@@ -4,6 +4,7 @@ use super::Format;
 use super::excludes::CLAUDE_MD_EXCLUDES;
 use crate::config::TargetSettings;
 use crate::error::{Error, Result};
+use globset::Glob;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -125,6 +126,9 @@ fn complete(name: String, settings: TargetSettings, moved: &Moved) -> Result<Tar
     let paths = settings.paths.unwrap_or_default();
     if paths.is_empty() {
         return Err(wrong("`paths` is missing".to_string()));
+    }
+    for path in paths.iter().filter(|path| super::discover::is_glob(path)) {
+        Glob::new(path).map_err(|error| wrong(format!("paths: `{path}`: {}", error.kind())))?;
     }
     let format = match settings.format.as_deref() {
         None => None,

@@ -19,11 +19,14 @@ pub fn locate(text: &str, key: &[String]) -> Result<Place, TargetError> {
 
 /// `text` after one operation.
 pub fn edit(text: &str, op: &LineOp) -> Result<String, TargetError> {
+    let edited = "the sequence would not read as wanted";
+    // The file parsed; what does not parse now was made by the edit: an alias without its anchor.
+    let reread = |_: TargetError| TargetError::Unsafe(edited);
     let result = match (find(text, &op.section)?, &op.change) {
         (Spot::Flow(list), _) => json::apply(text, &list, op)?,
         (Spot::Block { list, key_line }, _) => {
             let result = edit_block(text, &list, &key_line, op)?;
-            without_empty_key(&result, &op.section)?
+            without_empty_key(&result, &op.section).map_err(reread)?
         }
         (Spot::Absent { at, indent, depth }, Change::Add) => {
             add_lines(text, at, &indent, &new_key(&op.section[depth..], &op.line))
@@ -37,13 +40,9 @@ pub fn edit(text: &str, op: &LineOp) -> Result<String, TargetError> {
     let standing: Vec<String> =
         wanted.iter().filter_map(|v| v.as_str().map(str::to_string)).collect();
     change(&mut wanted, &standing, op);
-    let same = items(&parse(&result)?, &op.section) == wanted
+    let same = items(&parse(&result).map_err(reread)?, &op.section) == wanted
         && others(text, &op.section)? == others(&result, &op.section)?;
-    if same {
-        Ok(result)
-    } else {
-        Err(TargetError::Unsafe("the sequence would not read as wanted"))
-    }
+    if same { Ok(result) } else { Err(TargetError::Unsafe(edited)) }
 }
 
 enum Spot {
@@ -101,13 +100,25 @@ fn find(text: &str, key: &[String]) -> Result<Spot, TargetError> {
         return refuse(&[], "the document is not a mapping");
     }
     let all = lines(text);
-    let separators = all.iter().filter(|line| line.text == "..." || line.text.starts_with("---"));
-    let first = all.iter().position(Line::is_content);
-    if separators.count() > usize::from(first.is_some_and(|n| all[n].text.starts_with("---"))) {
-        return refuse(key, "the file holds several documents");
+    let Some(document) = only_document(&all) else {
+        return refuse(key, "the file holds several documents, and only one can be edited");
+    };
+    descend(text, &all, document, key, &value)
+}
+
+/// The lines between what opens the one document (`%YAML`, `---`) and what closes it (`...`).
+fn only_document(all: &[Line<'_>]) -> Option<Range<usize>> {
+    let content = |from: usize| (from..all.len()).find(|n| all[*n].is_content());
+    let opens = |n: &usize| all[*n].text.starts_with("---");
+    let closes = |n: &usize| all[*n].text == "..." || all[*n].text.starts_with("... ");
+    let mut first = content(0);
+    while let Some(n) = first.filter(|n| all[*n].text.starts_with('%')) {
+        first = content(n + 1);
     }
-    let from = first.map_or(0, |n| n + usize::from(all[n].text.starts_with("---")));
-    descend(text, &all, from..all.len(), key, &value)
+    let start = first.map_or(0, |n| n + usize::from(opens(&n)));
+    let end = (start..all.len()).find(closes).unwrap_or(all.len());
+    let more = (start..end).any(|n| opens(&n)) || content(end + 1).is_some();
+    (!more).then_some(start..end)
 }
 
 fn descend(
@@ -135,7 +146,7 @@ fn descend(
             return sequence(text, all, hit, rest, below, inner, key);
         }
         if !bare(rest).is_empty() {
-            return refuse(&key[..=depth], "is not a block mapping");
+            return refuse(&key[..=depth], marked(rest).unwrap_or("is not a block mapping"));
         }
         (range, value) = (below, Some(inner));
     }
@@ -156,6 +167,18 @@ fn names<'a>(line: &Line<'a>, name: &str) -> Option<&'a str> {
 fn bare(rest: &str) -> &str {
     let rest = rest.trim();
     if rest.starts_with('#') { "" } else { rest }
+}
+
+/// Why a value that begins like this is not edited: its other places would change with it, or lose
+/// what they refer to.
+fn marked(rest: &str) -> Option<&'static str> {
+    match bare(rest).chars().next()? {
+        '&' => Some("has an anchor (`&`), so other places may repeat it; it is not edited"),
+        '*' => Some("is an alias (`*`) of another place; it is not edited"),
+        '!' => Some("has a tag (`!`), which may change what it means; it is not edited"),
+        '|' | '>' => Some("is a block of text, not a list"),
+        _ => None,
+    }
 }
 
 fn children(all: &[Line<'_>], key: usize, end: usize, indent: usize) -> Range<usize> {
@@ -186,6 +209,9 @@ fn sequence(
     if bare(rest).starts_with('[') {
         let open = all[hit].end() - rest.len() + rest.find('[').unwrap_or(0);
         return flow(text, open, value, key);
+    }
+    if let Some(what) = marked(rest) {
+        return refuse(key, what);
     }
     if !bare(rest).is_empty() || !(value.is_null() || value.is_sequence()) {
         return refuse(key, "is not a list");
@@ -376,5 +402,59 @@ fn prune(value: &mut Value, key: &[String]) {
         if inner.as_mapping().is_some_and(|map| map.is_empty()) {
             map.remove(first.as_str());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::targets::{Format, render};
+
+    fn op(section: &[String], line: &str, change: Change) -> LineOp {
+        LineOp { section: section.to_vec(), line: line.to_string(), change }
+    }
+
+    /// What a YAML file may hold beside plain lists: it is edited without harm, or left alone for a reason
+    /// that names it.
+    #[test]
+    fn yaml_that_is_more_than_plain_lists() {
+        let yaml = |base: &str, op: LineOp| render(Format::Yaml, base.as_bytes(), &[op]);
+        let new = || op(&["rules".to_string()], "new", Change::Add);
+        let withdraw = |line: &str| op(&["rules".to_string()], line, Change::Withdraw);
+        for (base, after) in [
+            ("%YAML 1.2\n---\nrules:\n  - one\n", "%YAML 1.2\n---\nrules:\n  - one\n  - \"new\"\n"),
+            ("---\nrules:\n  - one\n...\n", "---\nrules:\n  - one\n  - \"new\"\n...\n"),
+            (
+                "rules:\n- one\n... # end\n# after\n",
+                "rules:\n- one\n- \"new\"\n... # end\n# after\n",
+            ),
+            (
+                "rules:\n  - &a one\n  - *a\n  - !!str 3\n",
+                "rules:\n  - &a one\n  - *a\n  - !!str 3\n  - \"new\"\n",
+            ),
+        ] {
+            assert_eq!(String::from_utf8(yaml(base, new()).unwrap()).unwrap(), after);
+        }
+        let absent = "%YAML 1.2\n---\nother: 1\n...\n";
+        let made = String::from_utf8(yaml(absent, new()).unwrap()).unwrap();
+        assert!(made.ends_with("# lifecycle:end\n...\n") && made.contains("other: 1\n"), "{made}");
+        assert_eq!(yaml(&made, withdraw("new")).unwrap(), absent.as_bytes());
+        for (base, reason) in [
+            ("rules: &r\n  - one\nmore: *r\n", "anchor"),
+            ("base: &r\n  - one\nrules: *r\n", "alias"),
+            ("rules: !ordered\n  - one\n", "tag"),
+            ("rules: |\n  - one\n", "block of text"),
+            ("rules: one\n", "is not a list"),
+            ("rules:\n  - one\n---\nrules:\n  - two\n", "more than one document"),
+            ("rules:\n  - one\n...\nrules:\n  - two\n", "line"),
+            ("[one, two]\n", "not a mapping"),
+        ] {
+            let error = yaml(base, new()).unwrap_err().to_string();
+            assert!(error.contains(reason), "{base:?}: {error}");
+        }
+        // Taking out what another place refers to would break the file.
+        let error = yaml("rules:\n  - &a one\n  - *a\n", withdraw("one")).unwrap_err();
+        assert!(matches!(error, TargetError::Unsafe(_)), "{error}");
     }
 }

@@ -80,11 +80,11 @@ fn note_receipts(ctx: &mut Context<'_>, plan: &Plan, before: &BTreeSet<usize>) -
         }
         Ok(())
     })?;
-    let inbox = ctx.paths.inbox();
+    let inboxes = [ctx.paths.inbox(), ctx.paths.spare_inbox()];
     for receipt in due {
         // A plan is a file that anybody may have edited: nothing but inbox records is removed.
         if let Receipt::Inbox { file } = receipt
-            && Path::new(file).parent() == Some(inbox.as_path())
+            && inboxes.iter().any(|inbox| Path::new(file).parent() == Some(inbox.as_path()))
         {
             crate::capture::inbox::remove(Path::new(file))?;
         }

@@ -21,11 +21,14 @@ use lifecycle_phases::buffer::{self, Arrival, Outcome};
 use lifecycle_phases::own::without_own;
 use lifecycle_phases::{Actor, Channel, EntryId, Phase, PlannedReceipt, Receipt, recall};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Runs the phase.
 pub fn run(ctx: &mut Context<'_>) -> Result<()> {
     let mut inbox = inbox::read(ctx.paths)?;
+    for closed in &inbox.closed {
+        ctx.note(Level::Failed, Phase::Buffer, closed.to_string());
+    }
     drop_taken(ctx, &mut inbox)?;
     set_aside(ctx, &inbox)?;
     take_notes(ctx, &inbox.waiting)?;
@@ -106,11 +109,13 @@ pub fn without_wordings(arrivals: &[Arrival], wordings: &[String]) -> Vec<Arriva
 fn set_aside(ctx: &mut Context<'_>, inbox: &Inbox) -> Result<()> {
     for (file, reason) in &inbox.bad {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if ctx.mode == Mode::Live {
-            inbox::set_aside(ctx.paths, file)?;
-        }
-        let text = format!("inbox record {name} cannot be read and is kept in inbox/bad: {reason}");
-        ctx.note(Level::Info, Phase::Buffer, text);
+        let moved = if ctx.mode == Mode::Live { inbox::set_aside(file).map(drop) } else { Ok(()) };
+        let (level, text) = match moved {
+            Ok(()) => (Level::Info, format!("is kept in inbox/bad: {reason}")),
+            Err(error) => (Level::Failed, format!("stays where it is: {}", error.message)),
+        };
+        let text = format!("inbox record {name} cannot be read and {text}");
+        ctx.note(level, Phase::Buffer, text);
     }
     Ok(())
 }
@@ -147,17 +152,26 @@ fn taken(ctx: &Context<'_>, files: &[PathBuf]) -> Vec<Receipt> {
 }
 
 /// Leaves out records whose content is stored, and removes their files.
-fn drop_taken(ctx: &Context<'_>, inbox: &mut Inbox) -> Result<()> {
+fn drop_taken(ctx: &mut Context<'_>, inbox: &mut Inbox) -> Result<()> {
     let mut waiting = Vec::new();
     for one in std::mem::take(&mut inbox.waiting) {
         if !store::is_taken(ctx.store.reader(), &one.file.to_string_lossy())? {
             waiting.push(one);
         } else if ctx.mode == Mode::Live {
-            inbox::remove(&one.file)?;
+            remove(ctx, &one.file);
         }
     }
     inbox.waiting = waiting;
     Ok(())
+}
+
+/// Removes a record whose content is stored. One that stays is told and not taken in again: what it
+/// led to is noted in the store.
+fn remove(ctx: &mut Context<'_>, file: &Path) {
+    if let Err(error) = inbox::remove(file) {
+        let text = format!("a record that was taken in cannot be removed: {}", error.message);
+        ctx.note(Level::Failed, Phase::Buffer, text);
+    }
 }
 
 /// Counts what briefings showed.
@@ -203,7 +217,8 @@ fn arrival_of(note: &Note) -> Arrival {
 /// `before`.
 fn forget(ctx: &mut Context<'_>, records: &[PathBuf], before: usize) -> Result<()> {
     if ctx.mode == Mode::Live {
-        return records.iter().try_for_each(|file| inbox::remove(file));
+        records.iter().for_each(|file| remove(ctx, file));
+        return Ok(());
     }
     let steps: Vec<usize> = ctx.performed[before..].iter().map(|step| step.n).collect();
     for file in records {

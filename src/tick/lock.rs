@@ -2,7 +2,7 @@
 
 use crate::durable;
 use crate::error::{Error, ExitCode, Result};
-use crate::paths::{Paths, create_private};
+use crate::paths::Paths;
 use std::fs::{File, TryLockError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -30,7 +30,7 @@ fn patiently(file: &File) -> Result<(), TryLockError> {
 impl TickLock {
     /// Takes the lock or says that another tick runs.
     pub fn take(paths: &Paths) -> Result<Self> {
-        create_private(&paths.data)?;
+        paths.create_data()?;
         let path = paths.tick_lock();
         let is_new = !path.exists();
         let file = durable::private()
@@ -38,7 +38,7 @@ impl TickLock {
             .truncate(false)
             .write(true)
             .open(&path)
-            .map_err(|error| Error::io(&path, &error))?;
+            .map_err(|error| Error::unwritable(&path, &error))?;
         match patiently(&file) {
             Ok(()) => {
                 let lock = Self { file };

@@ -3,8 +3,10 @@
 //!
 //! An undo records its writes as a tick does, so it is itself taken back: by what it had undone.
 
-use super::files::{Group, begin, format_of, line_op, note_refusal, path_of, put, refuse_write};
-use super::{Context, Level};
+use super::files::{
+    Group, begin, current, format_of, line_op, note_refusal, path_of, put, refuse_write,
+};
+use super::{Context, Level, Mode};
 use crate::error::{Error, Result};
 use crate::store::{self, StepRecord, routes};
 use crate::targets::{self, door};
@@ -69,7 +71,7 @@ fn undo_stretch(
         return stretch.first().map_or(Ok(true), |only| undo_stretch(ctx, &[only, only], steps));
     };
     let path = PathBuf::from(&newest.path);
-    let now = match door::read(&path) {
+    let now = match current(ctx, &path) {
         Ok(now) => now,
         Err(error) => {
             note_refusal(ctx, &path, &error.to_string());
@@ -188,6 +190,13 @@ fn record_restore(
     ctx.number(&mut steps);
     let tick = ctx.tick_id()?;
     let group = Group { path: path.to_path_buf(), planned_on: None, steps };
+    if ctx.mode == Mode::DryRun {
+        if let Err(error) = door::writable(path) {
+            note_refusal(ctx, path, &error.to_string());
+            return Ok(false);
+        }
+        return foresee(ctx, tick, group, before, after).map(|()| true);
+    }
     let id = begin(ctx, tick, &group, before.as_deref(), after.as_deref())?;
     let written = match before == after {
         true => Ok(()),
@@ -208,6 +217,24 @@ fn record_restore(
     })?;
     ctx.performed.extend(group.steps);
     Ok(true)
+}
+
+/// The same in a dry run: the steps are recorded as done, the bytes go to the overlay.
+fn foresee(
+    ctx: &mut Context<'_>,
+    tick: i64,
+    group: Group,
+    before: Option<Vec<u8>>,
+    after: Option<Vec<u8>>,
+) -> Result<()> {
+    ctx.store.write(|tx| {
+        let mut steps = group.steps.iter();
+        steps.try_for_each(|step| store::record_step(tx, tick, step, "done", ""))
+    })?;
+    ctx.originals.entry(group.path.clone()).or_insert(before);
+    ctx.overlay.insert(group.path, after);
+    ctx.performed.extend(group.steps);
+    Ok(())
 }
 
 fn take_back_rows(ctx: &mut Context<'_>, tick: i64, undone: &[&StepRecord]) -> Result<()> {

@@ -38,11 +38,7 @@ pub struct Run {
 /// Runs a tick.
 pub fn run(settings: &Settings, paths: &Paths, clock: Clock, options: &RunOptions) -> Result<Run> {
     if options.dry_run {
-        let scratch = if paths.database().exists() {
-            Store::open(paths, settings)?.scratch()?
-        } else {
-            Store::in_memory()?
-        };
+        let scratch = Store::open_reading(paths, settings)?.scratch()?;
         let mut ctx = Context::new(scratch, settings, paths, clock, Mode::DryRun, options.trigger);
         return tick(&mut ctx, options);
     }

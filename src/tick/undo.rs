@@ -1,6 +1,7 @@
 //! `undo`: runs the inverses of a tick, files included.
 //!
 //! An undo is itself a tick and can be undone. What somebody changed since is left alone and shown.
+//! A dry one is the same on a scratch copy of the store and an overlay of the files.
 
 use super::run::{finish, resume};
 use super::{Context, Level, Mode, Run, TickLock};
@@ -12,11 +13,21 @@ use crate::report::Report;
 use crate::store::{self, StepRecord, Store, TickRecord, TickStatus};
 use lifecycle_phases::{ClusterOutcome, PlannedStep, Requirement, Standing, State, Step};
 
-/// Takes back tick `id`, or the newest one that can be.
-pub fn undo(settings: &Settings, paths: &Paths, clock: Clock, id: Option<i64>) -> Result<Run> {
+/// Takes back tick `id`, or the newest one that can be; or says what that would do.
+pub fn undo(
+    settings: &Settings,
+    paths: &Paths,
+    clock: Clock,
+    id: Option<i64>,
+    mode: Mode,
+) -> Result<Run> {
+    if mode == Mode::DryRun {
+        let scratch = Store::open_reading(paths, settings)?.scratch()?;
+        return one(&mut Context::new(scratch, settings, paths, clock, mode, "undo"), id);
+    }
     let _lock = TickLock::take(paths)?;
     let store = Store::open(paths, settings)?;
-    let mut ctx = Context::new(store, settings, paths, clock, Mode::Live, "undo");
+    let mut ctx = Context::new(store, settings, paths, clock, mode, "undo");
     resume(&mut ctx)?;
     // Whoever repeats an undo that was killed wants that one, not the tick before it as well.
     if ctx.carried.last().is_some_and(|done| id.is_none_or(|id| id == *done)) {
@@ -24,13 +35,17 @@ pub fn undo(settings: &Settings, paths: &Paths, clock: Clock, id: Option<i64>) -
         let code = finish(&mut ctx)?;
         return Ok(Run { report: Report::of(&ctx)?, plan, code });
     }
-    let target = target(&ctx, id)?;
+    one(&mut ctx, id)
+}
+
+fn one(ctx: &mut Context<'_>, id: Option<i64>) -> Result<Run> {
+    let target = target(ctx, id)?;
     ctx.undoes = Some(target.id);
     let base = ctx.store.fingerprint()?;
-    take_back(&mut ctx, &target)?;
-    let code = finish(&mut ctx)?;
+    take_back(ctx, &target)?;
+    let code = finish(ctx)?;
     let plan = ctx.plan(base);
-    Ok(Run { report: Report::of(&ctx)?, plan, code })
+    Ok(Run { report: Report::of(ctx)?, plan, code })
 }
 
 fn target(ctx: &Context<'_>, id: Option<i64>) -> Result<TickRecord> {

@@ -132,7 +132,7 @@ fn a_page_is_stored_as_markdown_with_its_structure() {
     let plain = home.json(&with(&["add-url", &site.url("/plain")], &ALLOWED));
     assert_eq!(plain[0]["title"], "Tides");
     for (path, why) in [("/image", "is no text"), ("/missing", "404")] {
-        let refused = home.run(&with(&["add-url", &site.url(path)], &ALLOWED)).code(7);
+        let refused = home.run(&with(&["add-url", &site.url(path)], &ALLOWED)).code(8);
         assert!(flat(&refused.err).contains(why), "{}", refused.err);
     }
     assert_eq!(home.json(&["documents"]).as_array().unwrap().len(), 2);
@@ -219,12 +219,12 @@ fn size_and_time_are_bounded() {
     let large = site.url("/large");
     let refused =
         home.run(&with(&["add-url", &large, "--set", "documents.max_bytes=100000"], &ALLOWED));
-    assert!(flat(&refused.code(7).err).contains("documents.max_bytes"));
+    assert!(flat(&refused.code(8).err).contains("documents.max_bytes"));
     let slow = site.url("/slow");
     let start = Instant::now();
     let refused =
         home.run(&with(&["add-url", &slow, "--set", "documents.timeout_seconds=1"], &ALLOWED));
-    assert!(flat(&refused.code(7).err).contains("documents.timeout_seconds"));
+    assert!(flat(&refused.code(8).err).contains("documents.timeout_seconds"));
     assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
     assert_eq!(home.json(&["documents"]), Value::Array(Vec::new()));
 }

@@ -177,3 +177,122 @@ fn a_plan_or_a_file_that_is_none() {
         "prompt export",
     );
 }
+
+/// Settings that are wrong in themselves are told by every command, with layer, key and reason; none
+/// waits until a tick comes to it, and none is passed over.
+#[test]
+fn a_setting_that_makes_no_sense_is_told_when_it_is_read() {
+    let home = Home::new();
+    let file = home.path().join("home/.config/lifecycle/config.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    for (text, key, reason) in [
+        ("[schedule]\ncron = \"61 * * * *\"\n", "schedule.cron", "61"),
+        ("[schedule]\ncron = \"daily\"\n", "schedule.cron", "1 fields"),
+        ("[schedule]\nby = \"atd\"\n", "schedule.by", "is not a scheduler"),
+        ("[capture]\nexclude = [\"a[\"]\n", "capture.exclude", "a["),
+        ("[capture]\nscan = [\"claude\"]\n", "capture.scan", "claude-code"),
+        ("[capture.marks]\ninsight = [\"\"]\n", "capture.marks", "is empty"),
+        ("[redact.patterns]\nmine = \"a(\"\n", "redact.patterns.mine", "unclosed group"),
+        ("[route]\ndeny = [\"secret[\"]\n", "route.deny", "secret["),
+        ("[route]\nroots = [\"work\"]\n", "route.roots", "neither absolute"),
+        ("[route.targets.t]\npaths = [\"docs/[*.md\"]\n", "route.targets.t", "docs/["),
+        ("[route.targets.t]\npaths = []\n", "route.targets.t", "`paths` is missing"),
+        ("[route.targets.t]\npaths = [\"a\"]\nformat = \"ini\"\n", "route.targets.t", "ini"),
+        ("[route.targets.t]\npaths = [\"a\"]\nscope = \"all\"\n", "route.targets.t", "scope"),
+        ("[documents]\ndeny = [\"{a\"]\n", "documents.deny", "{a"),
+        (
+            "[documents]\nallowed_roots = [\"docs\"]\n",
+            "documents.allowed_roots",
+            "neither absolute",
+        ),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        for args in [&["status"][..], &["list"], &["run", "--dry-run"], &["add", "A note"]] {
+            let outcome = home.run(args).code(3);
+            let said = outcome.complained();
+            assert!(said.contains("config.toml: "), "{text}: {said}");
+            assert!(said.contains(key) && said.contains(reason), "{text}: {said}");
+            assert!(said.contains("hint:"), "{text}: {said}");
+        }
+    }
+    std::fs::remove_file(&file).unwrap();
+    let flag = home.run(&["--set", "schedule.cron=\"x\"", "status"]).code(3);
+    assert!(flag.complained().contains("--set: schedule.cron"), "{}", flag.err);
+    home.run(&["--set", "documents.allowed_roots=[\"~/docs\", \"/srv\"]", "status"]).success();
+    assert!(!home.database().exists());
+}
+
+/// Like reasons end alike, whichever `add` meets them: 7 where the settings do not allow it, 8 where
+/// what was given cannot be used.
+#[test]
+fn every_add_ends_alike_for_like_reasons() {
+    let home = Home::new();
+    let inside = home.path().join("home");
+    let write = |name: &str, bytes: &[u8]| {
+        let path = inside.join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.display().to_string()
+    };
+    let outside = home.path().join("outside.md");
+    std::fs::write(&outside, "text").unwrap();
+    let (latin, empty, image) =
+        (write("latin.md", b"caf\xe9"), write("empty.md", b" \n"), write("a.png", b"text"));
+    let (secret, large) = (write("secret.md", b"text"), write("large.md", &[b'x'; 3000]));
+    let junk = write("junk.db", b"SQLite format 3\0 and then nothing of the kind");
+    let missing = inside.join("missing.md").display().to_string();
+    let folder = inside.join("folder.md");
+    std::fs::create_dir(&folder).unwrap();
+    let folder = folder.display().to_string();
+    let opted_out = home.path().join("closed");
+    std::fs::create_dir(&opted_out).unwrap();
+    std::fs::write(opted_out.join(".lifecycle-ignore"), "").unwrap();
+    let opted_out = opted_out.display().to_string();
+    let bound = ["--set", "documents.max_bytes=2000", "--set", "capture.max_entry_bytes=2000"];
+    let unusable: &[&[&str]] = &[
+        &["add-file", &latin],
+        &["add-file", &empty],
+        &["add-file", &large],
+        &["add-file", &missing],
+        &["add-file", &folder],
+        &["add", "--file-text", &latin],
+        &["add", "--file-text", &empty],
+        &["add", "--file-text", &large],
+        &["add", "--file-text", &missing],
+        &["add", "--file-text", &folder],
+        &["add", "--file", &missing],
+        &["add", "--file", &folder],
+        &["add", "--file", &latin],
+        &["add", " "],
+        &["add", "--kind", "nonsense", "text"],
+        &["add-text", " "],
+        &["add-url", "no address"],
+        &["add-url", "http://host.invalid/"],
+        &["import", &missing],
+        &["import", &folder],
+        &["import", "--from", "markdown", &missing],
+        &["import", "--from", "claude-mem", &junk],
+        &["import", "--from", "memory-lifecycle", &junk],
+    ];
+    for args in unusable {
+        let outcome = home.run(&[&bound[..], *args].concat());
+        assert_eq!(outcome.code, 8, "{args:?}: {}", outcome.err);
+        assert!(!outcome.err.contains("--repair"), "{args:?}: {}", outcome.err);
+    }
+    let outside = outside.display().to_string();
+    let not_allowed: &[&[&str]] = &[
+        &["add-file", &outside],
+        &["add-file", &image],
+        &["add-file", &secret],
+        &["add-url", "http://127.0.0.1:9/"],
+        &["add-url", "file:///etc/passwd"],
+        &["add-url", "http://user:word@example.com/"],
+        &["add", "--project", &opted_out, "text"],
+    ];
+    for args in not_allowed {
+        let outcome = home.run(args);
+        assert_eq!(outcome.code, 7, "{args:?}: {}", outcome.err);
+        assert_eq!(outcome.err.matches("error:").count(), 1, "{args:?}: {}", outcome.err);
+    }
+    assert_eq!(home.texts(&["--all"]), [""; 0]);
+    assert_eq!(home.json(&["documents"]), json!([]));
+}

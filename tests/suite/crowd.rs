@@ -108,7 +108,7 @@ fn one_tick_at_a_time(home: &Home) {
 }
 
 /// Command lines of processes of ours that use this home, where the system tells.
-fn still_running(home: &Home) -> Vec<String> {
+pub fn still_running(home: &Home) -> Vec<String> {
     let mark = home.path().join("home").display().to_string();
     let left = || -> Vec<String> {
         let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();

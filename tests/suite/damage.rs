@@ -410,7 +410,8 @@ fn what_belongs_to_another_user_is_said() {
         }
         let outcome = Outcome::from(command.current_dir("/").output().unwrap());
         assert!(matches!(outcome.code, 1 | 3 | 4), "{args:?}: {} {}", outcome.code, outcome.err);
-        assert!(outcome.err.to_lowercase().contains("permission denied"), "{}", outcome.err);
+        let complained = outcome.complained().to_lowercase();
+        assert!(complained.contains("permission denied"), "{}", outcome.err);
     }
     open(&home.database(), 0o600);
     assert_eq!(home.texts(&[]).len(), NOTES);

@@ -298,3 +298,76 @@ fn what_is_not_protocol_is_answered_with_an_error_or_nothing() {
     client.next = 100;
     assert_eq!(client.done("list_docs", json!({}))["documents"], json!([]));
 }
+
+/// Sends lines and closes the input at once; every line that comes back.
+fn answers(home: &Home, lines: &[String]) -> Vec<Value> {
+    let mut child = home
+        .command(&["mcp"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    for line in lines {
+        // The last line may lack its end.
+        let end = if line == lines.last().unwrap() { "" } else { "\n" };
+        input.write_all(format!("{line}{end}").as_bytes()).unwrap();
+    }
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{:?}", output.status);
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn hello() -> [String; 2] {
+    let params = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+                        "clientInfo": {"name": "test", "version": "1"}});
+    [
+        json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+    ]
+    .map(|message| message.to_string())
+}
+
+#[test]
+fn a_line_that_is_no_message_is_answered_and_the_next_one_served() {
+    let home = Home::new();
+    let mut lines = hello().to_vec();
+    let ping = |id: u32| json!({"jsonrpc": "2.0", "id": id, "method": "ping"}).to_string();
+    lines.extend(["this is no JSON".into(), ping(1), "{\"jsonrpc\": \"2.0\", \"id\": 2,".into()]);
+    lines.extend(["[1, 2]".into(), "{\"jsonrpc\": \"2.0\", \"id\": 3, \"method\": 5}".into()]);
+    lines.extend([String::new(), ping(4)]);
+    let answered = answers(&home, &lines);
+    let failed: Vec<(Value, i64)> = answered
+        .iter()
+        .filter_map(|answer| Some((answer["id"].clone(), answer["error"]["code"].as_i64()?)))
+        .collect();
+    let wanted =
+        [(Value::Null, -32700), (Value::Null, -32700), (Value::Null, -32600), (json!(3), -32600)];
+    assert_eq!(failed, wanted, "{answered:?}");
+    for id in [json!("hello"), json!(1), json!(4)] {
+        let answer = answered.iter().find(|answer| answer["id"] == id);
+        assert!(answer.is_some_and(|answer| answer.get("result").is_some()), "{id}: {answered:?}");
+    }
+}
+
+#[test]
+fn what_was_asked_is_answered_although_the_input_is_closed() {
+    let home = Home::new();
+    let project = home.project().display().to_string();
+    home.run(&["add", "--project", &project, "Ports start at 8000"]).success();
+    let mut lines = hello().to_vec();
+    for id in 0..20 {
+        let params = json!({"name": "search", "arguments": {"query": "ports"}});
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        lines.push(call.to_string());
+    }
+    let answered = answers(&home, &lines);
+    for id in 0..20 {
+        let answer = answered.iter().find(|answer| answer["id"] == id).unwrap();
+        let found = &answer["result"]["structuredContent"]["results"][0]["text"];
+        assert_eq!(found, "Ports start at 8000", "{answer}");
+    }
+}

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 fn store_of(home: &Home) -> Store {
+    std::fs::create_dir_all(home.store()).unwrap();
     Store::open_file(&home.database(), Duration::from_secs(5)).unwrap()
 }
 

@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A conversation that is written line by line.
+#[derive(Clone)]
 pub struct Talk {
     cwd: PathBuf,
     session: String,
@@ -57,6 +58,11 @@ impl Talk {
 
     /// Writes the file and tells the hook of its end.
     pub fn end(self, home: &Home) -> PathBuf {
+        self.pause(home)
+    }
+
+    /// The same for what was said so far; the conversation goes on.
+    pub fn pause(&self, home: &Home) -> PathBuf {
         let file = home.path().join(format!("{}.jsonl", self.session));
         let text: String = self.lines.iter().map(|line| format!("{line}\n")).collect();
         fs::write(&file, text).unwrap();

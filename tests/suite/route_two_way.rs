@@ -91,6 +91,26 @@ fn a_damaged_marker_is_named_and_the_file_left_alone() {
     assert_eq!(home.get("CLAUDE.md"), text);
 }
 
+/// A value that the user changed in our block is their word of the moment when they wrote it: what
+/// somebody says later is newer.
+#[test]
+fn an_edited_line_is_as_old_as_the_edit() {
+    let home = two_lines();
+    let file = home.project().join("CLAUDE.md");
+    let text = home.get("CLAUDE.md").replace("created_at", "made_at");
+    home.put("CLAUDE.md", &text);
+    let edited = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 86_400);
+    std::fs::File::options().write(true).open(&file).unwrap().set_modified(edited).unwrap();
+    let said = home.route().success().said();
+    assert!(said.contains("you edited the line"), "{said}");
+    let entries = home.json(&["list"]);
+    let entries = entries.as_array().unwrap();
+    let own = entries.iter().find(|entry| entry["text"].as_str().unwrap().contains("made_at"));
+    let own = own.unwrap_or_else(|| panic!("{entries:?}"));
+    let day = |field: &str| own[field].as_str().unwrap()[..10].to_string();
+    assert!(day("created") < day("state_at"), "{own}");
+}
+
 #[test]
 fn what_the_user_writes_beside_our_lines_survives_them() {
     let home = two_lines();

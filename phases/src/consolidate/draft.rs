@@ -13,6 +13,9 @@ use std::collections::BTreeSet;
 /// Longest title made by code (characters).
 const TITLE_CHARS: usize = 60;
 
+/// Words that a clause must have to stand for the whole as its title.
+const CLAUSE_WORDS: usize = 4;
+
 /// A text with its sentences from the sources added where it left something out.
 pub struct Composed {
     /// The text.
@@ -89,6 +92,9 @@ pub fn title_from(sentence: &str) -> String {
         }
         title.push_str(word);
     }
+    if let Some(clause) = whole_clause(&title) {
+        return clause.to_string();
+    }
     while let Some((head, last)) = title.rsplit_once(' ') {
         if !is_stop(&last.to_lowercase()) {
             break;
@@ -96,6 +102,16 @@ pub fn title_from(sentence: &str) -> String {
         title = head.to_string();
     }
     title.trim_end_matches([',', ';', ':', '(']).to_string()
+}
+
+/// The part of a cut title that ends where a clause ends, if it says enough.
+fn whole_clause(title: &str) -> Option<&str> {
+    let ends = title.char_indices().filter(|&(at, ch)| {
+        let before_space = title[at + ch.len_utf8()..].starts_with(' ');
+        ch == '(' || (matches!(ch, ',' | ';' | ':' | '–' | '—') && before_space)
+    });
+    let mut heads = ends.map(|(at, _)| title[..at].trim_end());
+    heads.rfind(|head| head.split_whitespace().count() >= CLAUSE_WORDS)
 }
 
 fn starts_with_date(text: &str) -> bool {

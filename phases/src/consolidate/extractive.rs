@@ -17,6 +17,9 @@ pub const NAME: &str = "extractive";
 /// Similarity at which two sentences without a fact of their own repeat each other.
 const REPEATS: f32 = 0.90;
 
+/// Words that a sentence must have to give the title.
+const TITLE_WORDS: usize = 4;
+
 /// Vectors of sentences by their text; a sentence without one is compared by its words.
 pub type Vectors = HashMap<String, Vec<f32>>;
 
@@ -43,10 +46,13 @@ pub fn select(
     let mut chosen = pool.cover();
     pool.prune(&mut chosen);
     chosen.sort_unstable();
-    let central = chosen
-        .iter()
-        .copied()
-        .max_by(|a, b| pool.centrality[*a].total_cmp(&pool.centrality[*b]).then(b.cmp(a)));
+    // A few words make a poor title, however central they are.
+    let is_long = |i: usize| pool.sentences[i].text.split_whitespace().count() >= TITLE_WORDS;
+    let rank = |i: usize| (is_long(i), pool.centrality[i]);
+    let central = chosen.iter().copied().max_by(|&a, &b| {
+        let ((a_long, a_near), (b_long, b_near)) = (rank(a), rank(b));
+        a_long.cmp(&b_long).then(a_near.total_cmp(&b_near)).then(b.cmp(&a))
+    });
     let mut ordered: Vec<Place> = chosen.iter().map(|&i| places[i]).collect();
     // What replaced something comes first.
     ordered.sort_by_key(|&(n, s)| {

@@ -2,6 +2,7 @@
 //! the text against its sources; none trusts the model that wrote it.
 
 use super::coverage::capitals_are_grammar;
+use super::echo::echo;
 use super::facts::{Fact, FactKind, Facts, contains_token, duration_parts, flat};
 use super::negation::negations;
 use super::note::Note;
@@ -37,6 +38,14 @@ pub enum Refusal {
     NewestMissing(String),
     /// Words of the instructions, or talk about them.
     LeakedRules(String),
+    /// Little else than pieces of the prompt.
+    Echo(String),
+    /// A text that fits anything.
+    SaysNothing,
+    /// What a tool was given, or what the user asked for, repeated.
+    RepeatsCall(String),
+    /// A text that has next to nothing to do with the events.
+    NotInEvents(String),
     /// A title that fits anything.
     GenericTitle(String),
     /// "The user …" where no user spoke.
@@ -64,6 +73,10 @@ impl Refusal {
             Self::StaleValue(_) => "stale_value",
             Self::NewestMissing(_) => "newest_missing",
             Self::LeakedRules(_) => "leaked_rules",
+            Self::Echo(_) => "echo_of_prompt",
+            Self::SaysNothing => "says_nothing",
+            Self::RepeatsCall(_) => "repeats_the_call",
+            Self::NotInEvents(_) => "not_in_events",
             Self::GenericTitle(_) => "generic_title",
             Self::BadAttribution => "bad_attribution",
             Self::Markup(_) => "markup",
@@ -89,11 +102,14 @@ impl fmt::Display for Refusal {
             | Self::Swapped(what) => write!(f, ": \"{what}\""),
             Self::StaleValue(what) => write!(f, ": states \"{what}\", which no longer holds"),
             Self::NewestMissing(what) => write!(f, ": does not state \"{what}\""),
-            Self::LeakedRules(what) | Self::GenericTitle(what) | Self::Markup(what) => {
-                write!(f, ": \"{what}\"")
-            }
+            Self::LeakedRules(what)
+            | Self::GenericTitle(what)
+            | Self::Markup(what)
+            | Self::Echo(what)
+            | Self::RepeatsCall(what)
+            | Self::NotInEvents(what) => write!(f, ": \"{what}\""),
             Self::TooLong(bytes) => write!(f, ": {bytes} bytes"),
-            Self::BadAttribution | Self::SingleSource => Ok(()),
+            Self::BadAttribution | Self::SingleSource | Self::SaysNothing => Ok(()),
         }
     }
 }
@@ -125,7 +141,7 @@ pub fn refusals(claim: &Claim<'_>) -> Vec<Refusal> {
     found.extend(bounds(claim));
     found.extend(swapped(claim));
     found.extend(values(claim, &facts));
-    found.extend(leaked(claim));
+    found.extend(leaked(claim).or_else(|| echoed(claim)));
     found.extend(generic_title(claim));
     found.extend(attribution(claim));
     found.extend(markup(claim));
@@ -133,11 +149,24 @@ pub fn refusals(claim: &Claim<'_>) -> Vec<Refusal> {
 }
 
 /// The gates that also hold where a text is made of events instead of notes: nothing invented, no
-/// leaked instruction, no markup.
+/// leaked instruction, no echo of the prompt, no markup.
 pub(crate) fn of_events(claim: &Claim<'_>) -> Vec<Refusal> {
     let facts = Facts::of(claim.text);
-    let found = [invented(claim, &facts), leaked(claim), markup(claim)];
+    let told = leaked(claim).or_else(|| echoed(claim));
+    let found = [told, invented(claim, &facts), markup(claim)];
     found.into_iter().flatten().collect()
+}
+
+/// Whether title or text is little else than pieces of the prompt.
+fn echoed(claim: &Claim<'_>) -> Option<Refusal> {
+    if claim.rules.is_empty() {
+        return None;
+    }
+    let said: Vec<String> =
+        claim.notes.iter().map(|note| format!(" {} ", words(&note.entry.text).join(" "))).collect();
+    let known = |run: &str| said.iter().any(|note| note.contains(&format!(" {run} ")));
+    let of = |text: &str| echo(text, claim.rules, &known).map(Refusal::Echo);
+    of(claim.text).or_else(|| of(claim.title))
 }
 
 /// Whether a title would fit anything.

@@ -13,6 +13,7 @@
 pub mod coverage;
 mod decide;
 pub mod draft;
+pub(crate) mod echo;
 pub mod extractive;
 pub mod facts;
 pub mod gates;

@@ -74,6 +74,7 @@ fn bench() -> Vec<Bench> {
 
 #[test]
 fn extractive_keeps_what_matters_and_shortens_what_repeats() {
+    let (mut made, mut given) = (0, 0);
     for case in bench() {
         let texts: Vec<&str> = case.notes.iter().map(String::as_str).collect();
         let prepared = prepare(&cluster(&texts));
@@ -102,7 +103,10 @@ fn extractive_keeps_what_matters_and_shortens_what_repeats() {
             draft.entry.text
         );
         assert_eq!(draft.sources.len(), case.notes.len());
+        made += draft.entry.text.len();
+        given += case.notes.iter().map(String::len).sum::<usize>();
     }
+    println!("{made} of {given} bytes: {} %", made * 100 / given);
 }
 
 #[test]
@@ -239,6 +243,39 @@ fn leaked_instructions_are_refused() {
     );
     refused_for(&judge(&berth(), "Berth", &format!("These notes say: {good}")), "leaked_rules");
     refused_for(&judge(&berth(), "Berth", &format!("{good} ```")), "markup");
+}
+
+#[test]
+fn an_echo_of_the_prompt_is_refused() {
+    let echo = "Each number with its unit, name, file path. Name an older value.";
+    let decision = judge(&berth(), "Berth buffer", echo);
+    assert!(decision.drafts.is_empty(), "{decision:?}");
+    let good = "The berth buffer is 25 m, tankers included; 15 m in winter.";
+    refused_for(&judge(&berth(), "File path", good), "echo_of_prompt");
+    assert_eq!(judge(&berth(), "Berth buffer", good).drafts.len(), 1);
+}
+
+/// What stands beside a note in the prompt is explained in its rules, whoever it comes from.
+#[test]
+fn e1_the_rules_explain_every_actor_origin_and_kind() {
+    use crate::entry::Origin;
+    for actor in Actor::ALL {
+        for origin in Origin::ALL {
+            let mut said = berth();
+            for member in &mut said.members {
+                member.source = Source::new(Channel::Scan, *actor).with_origin(*origin);
+            }
+            let data = prepare(&said).question(RULES).data;
+            let shown = data.split("actor=").nth(1).and_then(|rest| rest.split(' ').next());
+            let shown = shown.expect("a note names its actor");
+            let explained = RULES.split("whose words they are:").nth(1).expect("the rules say so");
+            let explained = explained.split('.').next().unwrap_or_default();
+            assert!(explained.contains(shown), "{actor} {origin}: {shown} is not explained");
+        }
+    }
+    for kind in schema::KINDS {
+        assert!(RULES.contains(kind.as_str()), "{kind}");
+    }
 }
 
 #[test]

@@ -159,10 +159,37 @@ pub fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// Words before an "in FILE" that says where a value is written down, not where it holds.
+const WRITTEN: &[&str] = &[
+    "set",
+    "defined",
+    "configured",
+    "stated",
+    "declared",
+    "found",
+    "kept",
+    "stored",
+    "documented",
+    "written",
+    "lives",
+    "gesetzt",
+    "definiert",
+    "steht",
+    "eingestellt",
+    "défini",
+    "définie",
+    "fixé",
+    "fixée",
+    "configuré",
+    "configurée",
+];
+
 fn scope(words: &[String]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
+    let is_file = |at: usize| words.get(at).is_some_and(|word| word.contains('.'));
     for (i, word) in words.iter().enumerate() {
-        if is_scope(word) {
+        let is_written = i > 0 && WRITTEN.contains(&words[i - 1].as_str());
+        if is_scope(word) && !(is_written && (is_file(i + 1) || is_file(i + 2))) {
             let noun = (i + 1..words.len()).take(3).find(|&at| !is_stop(&words[at]));
             // "on port 8080" names what is counted, not where it holds.
             let counted = |at: usize| words.get(at + 1).is_some_and(|next| is_digits(next));

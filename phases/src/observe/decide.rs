@@ -3,6 +3,7 @@
 use super::batch::{Batch, Event};
 use super::prompt::shown;
 use super::reply::{Proposal, Reply};
+use super::worth::Worth;
 use crate::consolidate::draft::{distinct_title, title_from};
 use crate::consolidate::facts::{FactKind, Facts, flat};
 use crate::consolidate::gates::{self, Claim, USER};
@@ -158,6 +159,7 @@ struct Judge<'a> {
     /// For each line its event.
     events: Vec<usize>,
     labels: Vec<String>,
+    worth: Worth,
     decision: Decision,
     why: String,
 }
@@ -189,6 +191,7 @@ impl<'a> Judge<'a> {
             notes: lines.iter().map(as_note).collect(),
             events: lines.iter().map(|line| line.event).collect(),
             labels: lines.iter().map(|line| line.label.clone()).collect(),
+            worth: Worth::new(batch, &lines),
             decision: Decision::default(),
             why: String::new(),
         };
@@ -197,10 +200,13 @@ impl<'a> Judge<'a> {
     }
 
     fn observation(&mut self, proposal: &Proposal) {
-        let narrative = self.attributed(&rearmed(&proposal.narrative));
+        let narrative = self.worth.without_heads(&rearmed(&proposal.narrative));
+        let narrative = self.attributed(&narrative);
         self.decision.measures.chars.1 += narrative.chars().count();
         let facts = self.facts(proposal, &narrative);
-        if let Some(refusal) = self.refusal("", &narrative) {
+        let refusal = self.refusal("", &narrative);
+        let refusal = refusal.or_else(|| self.worth.narrative(&narrative, &self.notes));
+        if let Some(refusal) = refusal {
             self.refuse(&refusal);
             return;
         }
@@ -266,7 +272,8 @@ impl<'a> Judge<'a> {
             if own.words.is_empty() || is_known {
                 continue;
             }
-            match self.refusal("", &fact) {
+            let refusal = self.refusal("", &fact);
+            match refusal.or_else(|| self.worth.fact(&fact, &self.notes)) {
                 Some(refusal) => self.decision.measures.refused.push(match refusal {
                     gates::Refusal::InventedFact(_) => "invented_fact_listed",
                     other => other.name(),
@@ -294,7 +301,7 @@ impl<'a> Judge<'a> {
             rules: self.rules,
         };
         let first = || title_from(sentences(narrative).first().map_or(narrative, String::as_str));
-        let generic = gates::is_generic(&claim);
+        let generic = gates::is_generic(&claim) || self.worth.reads_aloud(title);
         let invented = !generic && self.refusal("", title).is_some();
         self.decision.measures.generic_titles += usize::from(generic || invented);
         let title = if generic || invented { first() } else { title.trim().to_string() };

@@ -119,7 +119,7 @@ fn fence(shown: &[Shown<'_>]) -> String {
 }
 
 /// Keys stand in the order in which a grammar makes a model write them.
-fn schema(labels: &[&str], strict: bool) -> Value {
+pub(crate) fn schema(labels: &[&str], strict: bool) -> Value {
     let kinds: Vec<&str> = KINDS.iter().map(|kind| kind.as_str()).collect();
     let actors: Vec<&str> = Actor::ALL.iter().map(|actor| actor.as_str()).collect();
     let mut events = json!({"items": {"enum": labels, "type": "string"}, "type": "array"});

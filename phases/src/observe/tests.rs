@@ -153,6 +153,112 @@ fn the_user_is_not_said_to_have_done_what_the_assistant_did() {
     assert_eq!(asked.measures.bad_attribution, 0);
 }
 
+/// Sentences of the prompt, descriptions of its fields, definitions of its kinds.
+fn told() -> Vec<String> {
+    let rules = RULES.lines().filter(|line| line.starts_with(|ch: char| ch.is_ascii_digit()));
+    let mut told: Vec<String> = Vec::new();
+    for line in rules {
+        let line = line.split_once(". ").map_or(line, |(_, rest)| rest);
+        told.extend(crate::consolidate::sentences::sentences(line));
+        let defined = line.split('(').skip(1).filter_map(|part| part.split(')').next());
+        told.extend(defined.map(str::to_string));
+    }
+    assert!(told.len() > 20, "{told:?}");
+    told
+}
+
+#[test]
+fn what_the_prompt_says_is_no_observation_wherever_it_stands() {
+    let good = "Rows without offset land in `quarantine_rows`.";
+    for told in told() {
+        let decision = observed(&mended(), &told, json!({}));
+        assert!(decision.entries.is_empty(), "as narrative: {told}");
+        assert!(matches!(decision.nothing, Some(Err(_))) && decision.measures.refused.len() == 1);
+        let more = json!({ "title": told, "facts": [told] });
+        let decision = observed(&mended(), good, more);
+        let entry = &decision.entries[0];
+        assert_eq!(entry.text, good, "as fact: {told}");
+        assert_ne!(entry.title.as_deref(), Some(told.as_str()), "as title: {told}");
+    }
+    for name in ["narrative", "facts", "title", "observations", "bugfix", "security_note", "string"]
+    {
+        let decision = observed(&mended(), name, json!({}));
+        assert!(decision.entries.is_empty(), "{name}");
+    }
+    let named =
+        observed(&mended(), good, json!({ "title": "Bugfix", "facts": ["facts", "string"] }));
+    assert_eq!(named.entries[0].text, good);
+    assert_ne!(named.entries[0].title.as_deref(), Some("Bugfix"));
+}
+
+#[test]
+fn each_reason_for_which_nothing_is_kept_has_its_name() {
+    for (narrative, name) in [
+        ("A cause, a setting, a command, a limit.", "leaked_rules"),
+        ("something to know about security", "echo_of_prompt"),
+        ("a fault and its mending", "echo_of_prompt"),
+        ("The assistant made changes to the file.", "says_nothing"),
+        ("The assistant called the tool Bash, which succeeded.", "says_nothing"),
+        (
+            "The user asked or said, why the berth importer drops rows. The assistant called the \
+             tool Edit, which succeeded, and rows.rs.",
+            "says_nothing",
+        ),
+        ("cargo test -p berths", "repeats_the_call"),
+        ("rows.rs: keep rows without offset in quarantine_rows", "repeats_the_call"),
+        ("The berth importer drops rows. Please find out why.", "repeats_the_call"),
+        ("A login page for administrators was designed and deployed.", "not_in_events"),
+    ] {
+        let decision = observed(&mended(), narrative, json!({}));
+        assert_eq!(decision.measures.refused, [name], "{narrative}");
+        assert!(decision.entries.is_empty() && !decision.again, "{narrative}");
+    }
+    let listed = json!({ "facts": ["Administrators log in by a form.", "14 tests pass"] });
+    let good = "Rows without offset land in `quarantine_rows`.";
+    let decision = observed(&mended(), good, listed);
+    assert_eq!(decision.entries[0].text, format!("{good}\n- 14 tests pass"));
+    assert_eq!(decision.measures.refused, ["not_in_events"]);
+}
+
+#[test]
+fn what_is_said_beside_the_list_of_events_is_kept() {
+    let good = "Rows without offset land in `quarantine_rows`.";
+    let text = format!("The user asked or said, please find out why. {good}");
+    let decision = observed(&mended(), &text, json!({"title": "The user asked or said"}));
+    assert_eq!(decision.entries[0].text, good);
+    assert!(!decision.entries[0].title.as_deref().unwrap_or_default().contains("asked"));
+}
+
+#[test]
+fn another_language_than_that_of_the_events_is_no_reason() {
+    for text in [
+        "Les lignes sans décalage finissent maintenant dans `quarantine_rows`.",
+        "オフセットのない行は隔離テーブルに入るようになりました。",
+    ] {
+        let decision = observed(&mended(), text, json!({}));
+        assert_eq!(decision.entries.len(), 1, "{text}: {:?}", decision.nothing);
+    }
+}
+
+/// Every voice, kind and actor that a prompt can show or ask for is explained in its rules.
+#[test]
+fn the_rules_explain_every_word_of_the_wire() {
+    for kind in KINDS {
+        assert!(RULES.contains(&format!("{kind} (")), "{kind}");
+    }
+    for actor in Actor::ALL {
+        assert!(RULES.contains(actor.as_str()), "{actor}");
+    }
+    let page = did("WebFetch", "https://docs.example", "x");
+    let all =
+        vec![said(Actor::User, "a"), said(Actor::Assistant, "b"), did("Bash", "c", "d"), page];
+    let voices = question(&batch(all), RULES).data;
+    for origin in Origin::ALL {
+        let shown = if *origin == Origin::Web { "web page" } else { origin.as_str() };
+        assert!(RULES.contains(shown) && voices.contains(shown), "{origin}");
+    }
+}
+
 #[test]
 fn a_title_is_particular() {
     let taken = BTreeSet::from(["berth rows without offset".to_string()]);

@@ -3,6 +3,7 @@
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 const CUES: &str = include_str!("../../../config/cues.toml");
 
@@ -42,6 +43,9 @@ struct CommonLists {
     verb: Vec<String>,
     report: Vec<String>,
     polite: Vec<String>,
+    ask_to: Vec<String>,
+    moment: Vec<String>,
+    command: Vec<String>,
     task: Vec<String>,
     lead: Vec<String>,
     chatter: Vec<String>,
@@ -79,6 +83,7 @@ pub struct Cues {
     statement: Statement,
     report: Regex,
     polite: Regex,
+    request: Request,
     task: Regex,
     chatter: Regex,
     confirm: Regex,
@@ -110,6 +115,7 @@ impl Cues {
             statement: Statement::new(&common),
             report: anywhere(&common.report),
             polite: anywhere(&common.polite),
+            request: Request::new(&common, &lead),
             task: compile(&format!(
                 r"^\W*(?:(?:{lead})\b\W*)*(?:{})\b",
                 alternatives(&common.task)
@@ -125,7 +131,33 @@ impl Cues {
         let points = self.points(&self.user, sentence, 1);
         // "Fix it: an IMO number is unique" asks for a task and states its reason.
         let after = sentence.split_once(": ").map(|(_, rest)| self.points(&self.user, rest, 1));
-        self.sort(sentence, points.max(after.unwrap_or(i32::MIN)))
+        let after = after.unwrap_or(i32::MIN);
+        let sort = self.sort(sentence, points.max(after));
+        let is_request = sort == Sort::Knowledge && after < ENOUGH && self.requests(sentence);
+        if is_request { Sort::Task } else { sort }
+    }
+
+    /// Whether a sentence of the user only asks for something, here and now: no rule, whatever words
+    /// of rules it holds. A reason that is a statement by itself makes it worth keeping.
+    fn requests(&self, sentence: &str) -> bool {
+        let stands =
+            self.user.standing.as_ref().is_some_and(|standing| standing.is_match(sentence));
+        if stands {
+            return false;
+        }
+        let asks = self.polite.is_match(sentence) || self.request.asks(sentence);
+        let is_of_moment = self.request.moment.is_match(sentence);
+        let is_task = self.task.is_match(sentence) || self.request.asks_to.is_match(sentence);
+        let forbids = FORBIDS.is_match(sentence);
+        (asks && is_of_moment) || (is_task && !forbids && !self.gives_reason(sentence))
+    }
+
+    /// Whether what follows a "because" is a statement worth keeping by itself.
+    fn gives_reason(&self, sentence: &str) -> bool {
+        let reason = BECAUSE.find(sentence).map(|found| &sentence[found.end()..]);
+        reason.is_some_and(|reason| {
+            self.states(reason) && self.points(&self.user, reason, 1) > ENOUGH
+        })
     }
 
     /// What the assistant meant by a sentence of its last message.
@@ -197,6 +229,39 @@ impl Cues {
         } else {
             Sort::Plain
         }
+    }
+}
+
+/// What begins a reason.
+static BECAUSE: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"\b(?:because|since|as otherwise|weil|da|denn|parce qu[e']|car)\b"));
+
+/// "Do not …" forbids, it asks for nothing.
+static FORBIDS: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r"^\W*(?:(?:please|bitte)\W+)?(?:do not|don't|avoid|never|no|kein\w*|nicht|ne|pas)\b")
+});
+
+/// The form of a request.
+struct Request {
+    asks_to: Regex,
+    commands: Regex,
+    moment: Regex,
+}
+
+impl Request {
+    fn new(lists: &CommonLists, lead: &str) -> Self {
+        let moment = alternatives(&lists.moment);
+        let verbs = [alternatives(&lists.task), alternatives(&lists.command)].join("|");
+        let before = format!(r"^\W*(?:(?:{lead}|{moment})\b\W*)*");
+        Self {
+            asks_to: compile(&format!(r"{before}(?:{})\b", alternatives(&lists.ask_to))),
+            commands: compile(&format!(r"{before}(?:{verbs})\b")),
+            moment: anywhere(&lists.moment),
+        }
+    }
+
+    fn asks(&self, sentence: &str) -> bool {
+        self.asks_to.is_match(sentence) || self.commands.is_match(sentence)
     }
 }
 

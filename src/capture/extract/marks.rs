@@ -31,25 +31,156 @@ impl Marks {
         Ok(Self { marks, decided })
     }
 
-    /// The kind of the first mark in `paragraph` and the words that it marks: what follows, or for
-    /// a tag everything but the tag.
-    pub(super) fn find(&self, paragraph: &str) -> Option<(Kind, String)> {
-        let found = self.marks.iter().filter_map(|(kind, regex, is_tag)| {
-            let mark = regex.find(paragraph)?;
-            let asks = !is_tag && super::cues::is_question(paragraph);
-            (!asks).then_some((mark.start(), mark.end(), *kind, *is_tag))
+    /// What the marks in `paragraph` mark, each with its kind; `None` where there is no mark.
+    ///
+    /// A word marks what follows it, up to the next mark. A tag marks the paragraph that it stands in;
+    /// beside other marks, what follows it where it begins a statement, else what stands before it.
+    pub(super) fn split(&self, paragraph: &str) -> Option<Marked> {
+        let found = self.found(paragraph);
+        let is_tag = found.first()?.is_tag;
+        if let ([mark], true) = (found.as_slice(), is_tag) {
+            let parts = [paragraph[..mark.start].trim(), after(&paragraph[mark.end..])];
+            return Some(Marked::of(String::new(), vec![(mark.kind, tidy(&parts.join(" ")))]));
+        }
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut from = 0;
+        for mark in &found {
+            pieces.push(Piece { text: &paragraph[from..mark.start], taken: false });
+            from = mark.end;
+        }
+        pieces.push(Piece { text: &paragraph[from..], taken: false });
+        let mut marked: Vec<(Kind, String)> = Vec::new();
+        for (at, mark) in found.iter().enumerate() {
+            let (before, follows) = (&pieces[at], pieces[at + 1].says());
+            let is_behind =
+                mark.is_tag && before.says() && (!follows || !(before.taken || before.is_ended()));
+            if !is_behind {
+                pieces[at + 1].taken = true;
+                marked.push((mark.kind, trimmed(pieces[at + 1].text)));
+            } else if before.taken {
+                // Two marks for the same words: the stronger kind holds.
+                if let Some((kind, _)) = marked.last_mut() {
+                    *kind = stronger(*kind, mark.kind);
+                }
+            } else {
+                marked.push((mark.kind, trimmed(before.text)));
+                pieces[at].taken = true;
+            }
+        }
+        let free = pieces.iter().filter(|piece| !piece.taken).map(|piece| piece.text.trim());
+        Some(Marked::of(free.collect::<Vec<_>>().join(" "), marked))
+    }
+
+    /// The marks in order, none inside another. A word in front of a question marks nothing.
+    fn found(&self, paragraph: &str) -> Vec<Found> {
+        let mut all: Vec<Found> = Vec::new();
+        for (kind, regex, is_tag) in &self.marks {
+            all.extend(regex.find_iter(paragraph).map(|mark| Found {
+                start: mark.start(),
+                end: mark.end(),
+                kind: *kind,
+                is_tag: *is_tag,
+            }));
+        }
+        all.sort_by_key(|mark| (mark.start, std::cmp::Reverse(mark.end)));
+        let mut found: Vec<Found> = Vec::new();
+        for mark in all {
+            if found.last().is_none_or(|last| last.end <= mark.start) {
+                found.push(mark);
+            }
+        }
+        let ends: Vec<usize> =
+            found.iter().skip(1).map(|next| next.start).chain([paragraph.len()]).collect();
+        let mut ends = ends.into_iter();
+        found.retain(|mark| {
+            let end = ends.next().unwrap_or(paragraph.len());
+            mark.is_tag || !super::cues::is_question(&paragraph[mark.start..end])
         });
-        let (start, end, kind, is_tag) = found.min_by_key(|mark| (mark.0, mark.1))?;
-        let before = if is_tag { paragraph[..start].trim() } else { "" };
-        let after = paragraph[end..].trim_start_matches([':', ' ', '\t', ',', '：']).trim();
-        let space = if before.is_empty() || after.is_empty() { "" } else { " " };
-        Some((kind, format!("{before}{space}{after}")))
+        found
     }
 
     /// The kind of a statement without a mark.
     pub(super) fn kind_of(&self, sentence: &str) -> Kind {
         if self.decided.is_match(sentence) { Kind::Decision } else { Kind::Insight }
     }
+}
+
+/// A mark at its place.
+struct Found {
+    start: usize,
+    end: usize,
+    kind: Kind,
+    is_tag: bool,
+}
+
+/// What stands between two marks.
+struct Piece<'a> {
+    text: &'a str,
+    /// Whether a mark holds it.
+    taken: bool,
+}
+
+impl Piece<'_> {
+    fn says(&self) -> bool {
+        speaks(self.text)
+    }
+
+    /// Whether a statement is complete before the next mark.
+    fn is_ended(&self) -> bool {
+        self.text.trim_end().ends_with(['.', '!', '?', ';', ':', '…', '。', ')'])
+    }
+}
+
+/// A paragraph with marks.
+pub(super) struct Marked {
+    /// What no mark holds.
+    pub(super) free: String,
+    /// What is marked.
+    pub(super) texts: Vec<(Kind, String)>,
+    /// A mark at the end, which marks what follows the paragraph.
+    pub(super) open: Option<Kind>,
+}
+
+impl Marked {
+    fn of(free: String, mut texts: Vec<(Kind, String)>) -> Self {
+        let is_empty = |text: &str| !speaks(text);
+        let open = texts.last().filter(|(_, text)| is_empty(text)).map(|(kind, _)| *kind);
+        texts.retain(|(_, text)| !is_empty(text));
+        Self { free, texts, open }
+    }
+}
+
+/// Whether a text is more than marks of punctuation.
+fn speaks(text: &str) -> bool {
+    text.chars().any(|ch| !ch.is_whitespace() && !ch.is_ascii_punctuation())
+}
+
+/// The kind that is protected, else the first.
+fn stronger(a: Kind, b: Kind) -> Kind {
+    if b.is_protected() && !a.is_protected() { b } else { a }
+}
+
+/// What follows a mark, without its colon.
+fn after(text: &str) -> &str {
+    text.trim_start_matches([':', ' ', '\t', ',', '：']).trim()
+}
+
+/// A piece between marks without what ties it to them: a colon before, a comma or "and" behind.
+fn trimmed(text: &str) -> String {
+    const TIES: &[&str] = &["and", "also", "und", "auch", "sowie", "et", "aussi"];
+    let is_edge = |ch: char| matches!(ch, ',' | ';' | '–' | '-' | ' ');
+    let mut text = after(text).trim_end_matches(is_edge);
+    while let Some((head, _)) = text.rsplit_once(' ').filter(|(_, last)| TIES.contains(last)) {
+        text = head.trim_end_matches(is_edge);
+    }
+    let first = text.split_once(' ').filter(|(first, _)| TIES.contains(first));
+    tidy(first.map_or(text, |(_, rest)| rest))
+}
+
+/// `We take Postgres .` without the space that a tag before the full stop left.
+fn tidy(text: &str) -> String {
+    let text = text.trim();
+    text.strip_suffix(" .").map_or_else(|| text.to_string(), |head| format!("{head}."))
 }
 
 /// A mark as an expression: without case, at word boundaries; a colon at its end may have spaces

@@ -34,7 +34,6 @@ use self::sentences::{Paragraph, paragraphs, sentences};
 use super::transcript::{Act, Content, Echo, Message};
 use crate::config::CaptureMarks;
 use crate::redact::{Counts, Redactor};
-use lifecycle_phases::text::normalise;
 use lifecycle_phases::{Actor, Kind};
 
 /// Longest entry made from a statement, in bytes. Longer ones are cut at a word.
@@ -43,9 +42,11 @@ const LONGEST: usize = 1200;
 /// Longest entry made from a mark.
 const LONGEST_MARKED: usize = 4000;
 
-/// Most entries from one prompt and from one reply: a pasted document is not remembered whole.
+/// Most entries from one prompt and from one reply: a pasted document is not remembered whole. What
+/// is marked does not count, up to a bound of its own.
 const MOST_FROM_PROMPT: usize = 8;
 const MOST_FROM_REPLY: usize = 3;
+const MOST_MARKED: usize = 64;
 
 /// A statement with fewer words takes the sentence before along.
 const FEW_WORDS: usize = 7;
@@ -97,11 +98,27 @@ pub struct Find {
     pub files: Vec<String>,
 }
 
+/// A statement in one message.
+struct Said {
+    text: String,
+    kind: Kind,
+    /// Whether the speaker marked it as worth keeping.
+    is_marked: bool,
+}
+
 /// Picks statements out of messages.
 pub struct Extractor {
     cues: Cues,
     marks: Marks,
     redactor: Redactor,
+}
+
+/// Whether every mark is one.
+///
+/// # Errors
+/// A mark that is empty.
+pub fn check(marks: &CaptureMarks) -> crate::Result<()> {
+    Marks::new(marks).map(drop)
 }
 
 impl Extractor {
@@ -185,24 +202,21 @@ impl Extractor {
 
     fn in_prompt(&self, text: &str) -> Vec<(String, Kind)> {
         let is_knowledge = |sentence: &str| self.cues.of_user(sentence);
-        let mut found = self.statements(&paragraphs(text), &is_knowledge);
-        found.truncate(MOST_FROM_PROMPT);
-        found
+        bounded(self.statements(&paragraphs(text), &is_knowledge), MOST_FROM_PROMPT)
     }
 
     fn in_reply(&self, text: &str, echo: &Echo) -> Vec<(String, Kind)> {
         let sort = |sentence: &str| match self.cues.of_assistant(sentence) {
-            Sort::Knowledge if echo.repeats(sentence) || echo.quotes(sentence) => Sort::Chatter,
+            Sort::Knowledge if echo.holds(sentence) => Sort::Chatter,
             sort => sort,
         };
         let paragraphs = paragraphs(text);
         let mut found = self.statements(&paragraphs, &sort);
         if found.is_empty() {
-            found.extend(self.conclusion(&paragraphs));
+            found.extend(self.conclusion(&paragraphs).map(Said::plain));
         }
-        found.retain(|(text, _)| !echo.repeats(text) && !echo.quotes(text));
-        found.truncate(MOST_FROM_REPLY);
-        found
+        found.retain(|said| !echo.holds(&said.text));
+        bounded(found, MOST_FROM_REPLY)
     }
 
     /// The first sentence of a reply that may be what was found out, where none is so plainly.
@@ -212,28 +226,28 @@ impl Extractor {
         self.alone(first, None)
     }
 
-    fn statements(
-        &self,
-        paragraphs: &[Paragraph],
-        sort: &dyn Fn(&str) -> Sort,
-    ) -> Vec<(String, Kind)> {
+    fn statements(&self, paragraphs: &[Paragraph], sort: &dyn Fn(&str) -> Sort) -> Vec<Said> {
+        let marked = |text: &str, kind| {
+            let text = cut_with_mark(text, LONGEST_MARKED);
+            Said { text, kind, is_marked: true }
+        };
         let mut found = Vec::new();
         let mut waiting: Option<Kind> = None;
         for paragraph in paragraphs {
-            let marked = self.marks.find(&paragraph.text);
-            if let Some(kind) = waiting.filter(|_| marked.is_none()) {
-                found.push((cut_with_mark(&paragraph.text, LONGEST_MARKED), kind));
+            let split = self.marks.split(&paragraph.text);
+            if let Some(kind) = waiting.filter(|_| split.is_none()) {
+                found.push(marked(&paragraph.text, kind));
                 waiting = waiting.filter(|_| paragraph.is_item);
                 continue;
             }
-            match marked {
-                Some((kind, rest)) if normalise(&rest).is_empty() => waiting = Some(kind),
-                Some((kind, rest)) => {
-                    let text = self.without_talk(&rest);
-                    found.push((cut_with_mark(&text, LONGEST_MARKED), kind));
-                }
-                None => found.extend(self.unmarked(&paragraph.text, sort)),
-            }
+            let Some(split) = split else {
+                found.extend(self.unmarked(&paragraph.text, sort).into_iter().map(Said::plain));
+                continue;
+            };
+            found.extend(self.unmarked(&split.free, sort).into_iter().map(Said::plain));
+            let texts = split.texts.into_iter();
+            found.extend(texts.map(|(kind, text)| marked(&self.without_talk(&text), kind)));
+            waiting = split.open.or(waiting);
         }
         found
     }
@@ -302,6 +316,24 @@ impl Extractor {
         let text = format!("{} {}", asked.trim(), said.trim());
         (is_short && is_one_question).then(|| find(answer, text, Kind::Insight))
     }
+}
+
+impl Said {
+    fn plain((text, kind): (String, Kind)) -> Self {
+        Self { text, kind, is_marked: false }
+    }
+}
+
+/// The first statements, marked ones and others each up to their bound.
+fn bounded(all: Vec<Said>, most: usize) -> Vec<(String, Kind)> {
+    let (mut marked, mut plain) = (0, 0);
+    let mut fits = |said: &Said| {
+        let (count, most) =
+            if said.is_marked { (&mut marked, MOST_MARKED) } else { (&mut plain, most) };
+        *count += 1;
+        *count <= most
+    };
+    all.into_iter().filter(|said| fits(said)).map(|said| (said.text, said.kind)).collect()
 }
 
 fn find(message: &Message, text: String, kind: Kind) -> Find {

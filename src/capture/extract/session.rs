@@ -80,7 +80,7 @@ impl Sitting {
     fn outcome(&mut self, text: &str, echo: &Echo, cues: &Cues) {
         let says = |sentence: &str| {
             !matches!(cues.of_assistant(sentence), Sort::Chatter | Sort::Task)
-                && !echo.repeats(sentence)
+                && !echo.holds(sentence)
         };
         let outcome = gist(text, OUTCOME, &says);
         if !outcome.is_empty() {

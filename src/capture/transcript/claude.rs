@@ -2,7 +2,7 @@
 
 use super::own::cut_reminders;
 use super::tree::Role;
-use super::{Act, Collector, OUTPUT, ends_of, machine};
+use super::{Act, Collector, OUTPUT, Voice, ends_of, machine};
 use serde_json::Value;
 
 /// Tools that change a file, with the field that names it.
@@ -84,9 +84,8 @@ impl Collector<'_> {
             let output: Vec<String> =
                 texts(&block["content"]).map(|text| self.echo.cut(text)).collect();
             if let Some(call) = block["tool_use_id"].as_str() {
-                if self.is_foreign(call) {
-                    output.iter().for_each(|text| self.echo.hear(text));
-                }
+                output.iter().for_each(|text| self.hear(call, text));
+                self.voices.remove(call);
                 self.outcome(call, flag(block, "is_error"), &output.join("\n"));
             }
         }
@@ -118,7 +117,11 @@ impl Collector<'_> {
             self.act(act, block["id"].as_str(), time);
         } else if let ("Bash", Some(command)) = (name, input["command"].as_str()) {
             self.act(Act::ran(command), block["id"].as_str(), time);
-        } else if self.limits.calls {
+        } else if !self.limits.calls {
+            if let Some(call) = block["id"].as_str() {
+                self.voices.insert(call.to_string(), Voice::of_tool(name));
+            }
+        } else {
             let file = FILE_FIELDS.iter().find_map(|field| input[*field].as_str());
             let act = Act::Called {
                 tool: name.to_string(),

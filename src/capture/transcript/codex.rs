@@ -5,7 +5,7 @@
 
 use super::own::cut_reminders;
 use super::tree::Role;
-use super::{Act, Collector, OUTPUT, ends_of, machine};
+use super::{Act, Collector, OUTPUT, Voice, ends_of, machine};
 use serde_json::Value;
 
 impl Collector<'_> {
@@ -63,7 +63,7 @@ impl Collector<'_> {
                 if let Some(command) = command(arguments) {
                     self.at(None, None, Role::Exchange);
                     self.act(Act::ran(&command), call, time);
-                } else if self.limits.calls {
+                } else {
                     self.called(payload["name"].as_str().unwrap_or("tool"), arguments, call, time);
                 }
             }
@@ -84,13 +84,12 @@ impl Collector<'_> {
                 let text = payload["output"].as_str().unwrap_or("");
                 let output: Value = serde_json::from_str(text).unwrap_or_default();
                 let text = output["output"].as_str().unwrap_or(text);
-                let text = &self.echo.cut(text);
+                let text = self.echo.cut(text);
                 let failed = output["metadata"]["exit_code"].as_i64().is_some_and(|code| code != 0);
                 if let Some(call) = call {
-                    if self.is_foreign(call) {
-                        self.echo.hear(text);
-                    }
-                    self.outcome(call, failed, text);
+                    self.hear(call, &text);
+                    self.voices.remove(call);
+                    self.outcome(call, failed, &text);
                 }
             }
             _ => {}
@@ -100,6 +99,10 @@ impl Collector<'_> {
 
 impl Collector<'_> {
     fn called(&mut self, tool: &str, input: &str, call: Option<&str>, time: Option<&str>) {
+        if !self.limits.calls {
+            let voice = call.map(|call| (call.to_string(), Voice::of_tool(tool)));
+            return self.voices.extend(voice);
+        }
         self.at(None, None, Role::Exchange);
         let act = Act::Called {
             tool: tool.to_string(),

@@ -9,9 +9,12 @@
 //! When the file still holds those bytes there, reading goes on from that place and touches only
 //! what is new; the tree then knows only the new lines, and a parent from before stands in as an
 //! unknown one. That is enough: a branch that was abandoned before is before the cursor, one that
-//! is abandoned later was said when it was read. When the file became smaller or differs, it is
-//! read from the start, and the buffer phase recognises what it has already.
+//! is abandoned later was said when it was read. What pages and the engine itself said [`before`]
+//! the cursor is heard again, so that it is not taken for news when it is quoted later. When the
+//! file became smaller or differs, it is read from the start, and the buffer phase recognises what
+//! it has already.
 
+mod before;
 mod claude;
 mod codex;
 pub mod json;
@@ -19,9 +22,13 @@ mod lines;
 mod machine;
 mod own;
 mod tree;
+pub mod voice;
 
+pub use before::LOOK_BACK;
 pub use own::Echo;
+pub use voice::Voice;
 
+use self::before::{Before, before};
 use self::lines::{Line, Lines};
 use self::tree::{Node, Role, Tree};
 use super::extract::cut;
@@ -203,20 +210,22 @@ pub fn read(
     limits: Limits,
     part: &mut dyn FnMut(&[Message], &Echo),
 ) -> Result<Reading> {
-    let mut input = File::open(file)?;
+    let mut input = crate::regular::open(file)?;
     let fits = cursor.offset > 0 && check_at(&mut input, cursor.offset)? == cursor.check;
     let start = if fits { cursor.offset } else { 0 };
+    let grew = start > 0 && input.metadata()?.len() > start;
+    let known = if grew { before(&mut input, start, limits)? } else { Before::default() };
     input.seek(SeekFrom::Start(start))?;
     let mut lines = Lines::new(BufReader::with_capacity(256 << 10, &input), start, limits.line);
-    let mut collector = Collector::new(limits, part);
-    let (mut line, mut before) = (Vec::new(), start);
+    let mut collector = Collector::new(limits, known, part);
+    let (mut line, mut at) = (Vec::new(), start);
     loop {
         match lines.next(&mut line)? {
-            Line::Whole => collector.line(&line, before),
+            Line::Whole => collector.line(&line, at),
             Line::TooLong => collector.too_long += 1,
             Line::Unfinished | Line::End => break,
         }
-        before = lines.offset();
+        at = lines.offset();
     }
     let offset = lines.offset();
     collector.hand_on();
@@ -247,6 +256,8 @@ pub(super) struct Collector<'a> {
     messages: Vec<Message>,
     held: usize,
     open_calls: HashMap<String, usize>,
+    /// Whose words the output of a call that is still awaited will be.
+    voices: HashMap<String, Voice>,
     offset: u64,
     node: Node,
     session: Option<String>,
@@ -258,13 +269,14 @@ pub(super) struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    fn new(limits: Limits, part: &'a mut dyn FnMut(&[Message], &Echo)) -> Self {
+    fn new(limits: Limits, known: Before, part: &'a mut dyn FnMut(&[Message], &Echo)) -> Self {
         Self {
             limits,
             part,
             is_codex: None,
             tree: Tree::default(),
-            echo: Echo::default(),
+            echo: known.echo,
+            voices: known.voices,
             messages: Vec::new(),
             held: 0,
             open_calls: HashMap::new(),
@@ -332,18 +344,18 @@ impl<'a> Collector<'a> {
     fn act(&mut self, act: Act, call: Option<&str>, time: Option<&str>) {
         if let Some(call) = call {
             self.open_calls.insert(call.to_string(), self.messages.len());
+            self.voices.insert(call.to_string(), Voice::of(&act));
         }
         self.push(Content::Act(act), time, None);
     }
 
-    /// Whether the output of a call is the word of a page, a file or a service: of everything but
-    /// edits and commands that fetch nothing.
-    fn is_foreign(&self, call: &str) -> bool {
-        let at = self.open_calls.get(call);
-        match at.and_then(|at| self.messages.get(*at)).map(|message| &message.content) {
-            Some(Content::Act(Act::Ran { command, .. })) => command.contains("://"),
-            Some(Content::Act(Act::Edited { .. })) => false,
-            _ => true,
+    /// Remembers what the output of a call says, unless it is the work's own. Of a call that was
+    /// not seen nobody knows what it fetched.
+    fn hear(&mut self, call: &str, output: &str) {
+        match self.voices.get(call) {
+            Some(Voice::Own) => {}
+            Some(Voice::File) => self.echo.hear(output),
+            Some(Voice::Web) | None => self.echo.hear_page(output),
         }
     }
 

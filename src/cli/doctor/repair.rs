@@ -3,8 +3,10 @@
 //! Nothing is thrown away: a damaged database is set aside under a new name, records that do not
 //! parse stay in `inbox/bad`. Index files need no repair, every run checks and rebuilds them.
 
+use crate::capture::inbox;
 use crate::cli::{Session, escape_terminal, print_json, print_text};
 use crate::error::{Error, ExitCode, Result};
+use crate::paths::create_private;
 use crate::store::Store;
 use crate::store::repair::{self, Health, Origin};
 use crate::tick::TickLock;
@@ -30,7 +32,7 @@ pub fn run(session: &Session, dry_run: bool) -> Result<ExitCode> {
     };
     let mut findings = Vec::new();
     database(session, dry_run, &mut findings)?;
-    inbox(session, &mut findings)?;
+    inbox(session, dry_run, &mut findings)?;
     modes(&session.paths.data, dry_run, &mut findings)?;
     drop(lock);
     show(session, dry_run, &findings)?;
@@ -51,6 +53,15 @@ fn database(session: &Session, dry_run: bool, findings: &mut Vec<Finding>) -> Re
             });
             return Ok(());
         }
+        Health::Closed(why) => {
+            findings.push(Finding {
+                what: format!("{} cannot be read: {why}", path.display()),
+                action: "it belongs to another user, or is closed to you; nothing is done here"
+                    .into(),
+                mended: false,
+            });
+            return Ok(());
+        }
         Health::Emptied => "the store is empty, although there was one".to_string(),
         Health::Damaged(problems) => format!("the store is damaged: {}", problems.join("; ")),
     };
@@ -62,19 +73,35 @@ fn database(session: &Session, dry_run: bool, findings: &mut Vec<Finding>) -> Re
         }
         Origin::Nothing => "nothing can be had back; the next command begins a new one".into(),
     };
+    let lost = match done.lost {
+        0 => String::new(),
+        1 => "; 1 row of it cannot be read and is left out".into(),
+        lost => format!("; {lost} rows of it cannot be read and are left out"),
+    };
     let aside = done.aside.as_deref().map(Path::display).map(|path| path.to_string());
     let aside = aside.unwrap_or_else(|| format!("{}.damaged-…", path.display()));
     findings.push(Finding {
         what,
-        action: format!("{source}; the damaged file is kept as {aside}"),
+        action: format!("{source}{lost}; the damaged file is kept as {aside}"),
         mended: done.from != Origin::Nothing,
     });
     Ok(())
 }
 
+/// What a repair would do to files of ours beside the database, a line each, for the checkup.
+pub fn files(session: &Session) -> Result<Vec<String>> {
+    let mut findings = Vec::new();
+    if session.paths.database().exists() {
+        texts(session, &mut findings)?;
+    }
+    inbox(session, true, &mut findings)?;
+    let line = |finding: Finding| format!("{} (`lifecycle doctor --repair`)", finding.what);
+    Ok(findings.into_iter().map(line).collect())
+}
+
 /// Texts that changed on the disk.
 fn texts(session: &Session, findings: &mut Vec<Finding>) -> Result<()> {
-    let store = Store::open(&session.paths, &session.settings)?;
+    let store = Store::open_reading(&session.paths, &session.settings)?;
     for id in repair::altered(store.reader())? {
         findings.push(Finding {
             what: format!("the text of entry {id} is not the one it was stored with"),
@@ -85,10 +112,20 @@ fn texts(session: &Session, findings: &mut Vec<Finding>) -> Result<()> {
     Ok(())
 }
 
-fn inbox(session: &Session, findings: &mut Vec<Finding>) -> Result<()> {
-    let waiting = crate::capture::inbox::read(&session.paths)?;
-    let folder = session.paths.inbox().join("bad");
-    let aside = std::fs::read_dir(&folder).map_or(0, Iterator::count);
+fn inbox(session: &Session, dry_run: bool, findings: &mut Vec<Finding>) -> Result<()> {
+    let waiting = inbox::read(&session.paths)?;
+    for closed in waiting.closed {
+        let done = if dry_run { Ok(()) } else { open_again(&closed.folder) };
+        findings.push(Finding {
+            what: format!("{} {}", closed.folder.display(), closed.why),
+            mended: done.is_ok(),
+            action: match done {
+                Ok(()) if closed.folder.is_dir() => "it is opened for its owner".into(),
+                Ok(()) => "it is kept under another name, and the folder is made".into(),
+                Err(error) => error.message,
+            },
+        });
+    }
     for (file, reason) in waiting.bad {
         findings.push(Finding {
             what: format!("{} cannot be read: {reason}", file.display()),
@@ -96,13 +133,32 @@ fn inbox(session: &Session, findings: &mut Vec<Finding>) -> Result<()> {
             mended: true,
         });
     }
-    if aside > 0 {
-        findings.push(Finding {
-            what: format!("{aside} records that could not be read lie in {}", folder.display()),
-            action: "look at them and remove them; nothing else does".into(),
-            mended: false,
-        });
+    for folder in [session.paths.inbox(), session.paths.spare_inbox()] {
+        let folder = folder.join("bad");
+        let aside = std::fs::read_dir(&folder).map_or(0, Iterator::count);
+        if aside > 0 {
+            findings.push(Finding {
+                what: format!("{aside} records that could not be read lie in {}", folder.display()),
+                action: "look at them and remove them; nothing else does".into(),
+                mended: false,
+            });
+        }
     }
+    Ok(())
+}
+
+/// Makes a folder for records one again: what has its name is set aside, closed to its owner it is
+/// not any more.
+fn open_again(folder: &Path) -> Result<()> {
+    if !folder.is_dir() {
+        let time = chrono::Utc::now().format("%Y%m%dT%H%M%S%3fZ");
+        let aside = folder.with_file_name(format!("inbox.damaged-{time}"));
+        std::fs::rename(folder, aside).map_err(|error| Error::unwritable(folder, &error))?;
+        return create_private(folder);
+    }
+    #[cfg(unix)]
+    std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+        .map_err(|error| Error::unwritable(folder, &error))?;
     Ok(())
 }
 

@@ -46,7 +46,7 @@ struct Text {
 
 /// Measures and prints.
 pub fn run(session: &Session, args: &RecallArgs) -> Result<ExitCode> {
-    let store = Store::open(&session.paths, &session.settings)?;
+    let store = Store::open_reading(&session.paths, &session.settings)?;
     let embedder = serving::open(store.reader(), &session.settings, &session.paths)?;
     let descriptor = embedder.descriptor().id();
     let all = store::list(store.reader(), &Filter { all: true, ..Filter::default() })?;

@@ -109,7 +109,7 @@ fn limits(session: &Session) -> Limits {
 }
 
 fn read(path: &std::path::Path) -> Result<Vec<Captured>> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = crate::regular::text(path, crate::regular::LARGE).map_err(|error| {
         Error::input(format!("{}: {error}", path.display()))
             .hint("`lifecycle prompt export` writes such files")
     })?;
@@ -226,6 +226,10 @@ fn read_only(text: &str, before: &str) -> Decision {
         "stale_value",
         "newest_missing",
         "leaked_rules",
+        "echo_of_prompt",
+        "says_nothing",
+        "repeats_the_call",
+        "not_in_events",
         "generic_title",
         "bad_attribution",
         "markup",

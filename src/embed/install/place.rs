@@ -3,8 +3,8 @@
 use super::Wanted;
 use crate::embed::descriptor::hex;
 use crate::error::{Error, ExitCode, Result};
+use crate::regular;
 use sha2::{Digest, Sha256};
-use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub fn is_sound(file: &Path, sha256: &str) -> bool {
 /// SHA-256 of a file, hex.
 pub(super) fn sum(file: &Path) -> std::io::Result<String> {
     let mut hasher = Sha256::new();
-    let mut input = File::open(file)?;
+    let mut input = regular::open(file)?;
     copy_with(&mut input, |bytes| {
         hasher.update(bytes);
         Ok(())
@@ -26,7 +26,7 @@ pub(super) fn sum(file: &Path) -> std::io::Result<String> {
 
 /// Copies a file into place.
 pub(super) fn copy(from: &Path, wanted: &Wanted) -> Result<()> {
-    let mut input = File::open(from).map_err(|error| Error::io(from, &error))?;
+    let mut input = regular::open(from).map_err(|error| Error::io(from, &error))?;
     write(&mut input, wanted, &from.display().to_string())
 }
 

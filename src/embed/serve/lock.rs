@@ -49,7 +49,7 @@ fn open(paths: &Paths) -> Result<File> {
 /// ends at once where no server is wanted.
 pub fn start_for_session(paths: &Paths) -> Result<bool> {
     let variable = std::env::var("LIFECYCLE_EMBED__SERVE").unwrap_or_default();
-    let file = std::fs::read_to_string(&paths.config_file).unwrap_or_default();
+    let file = crate::regular::text(&paths.config_file, crate::regular::SMALL).unwrap_or_default();
     let says_start = |line: &str| line.contains("serve") && line.contains("start");
     let may_be_wanted = variable == "start" || file.lines().any(says_start);
     if may_be_wanted { start_detached(paths) } else { Ok(false) }
@@ -96,7 +96,7 @@ pub(super) fn known_token(paths: &Paths) -> Option<[u8; 32]> {
 
 fn read_token(path: &std::path::Path) -> Result<[u8; 32]> {
     let mut token = [0; 32];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut token));
+    let read = crate::regular::open(path).and_then(|mut file| file.read_exact(&mut token));
     read.map(|()| token).map_err(|error| {
         Error::io(path, &error).hint("remove the file; the next server makes a new one")
     })

@@ -257,7 +257,8 @@ impl Intake {
         let mut projects: BTreeMap<String, Option<Option<String>>> = BTreeMap::new();
         let mut part = |messages: &[Message], echo: &Echo| {
             for message in messages {
-                heard.events.extend(self.event(message, source, &mut projects, &mut heard.counts));
+                let counts = &mut heard.counts;
+                heard.events.extend(self.event(message, source, echo, &mut projects, counts));
                 match &message.content {
                     Content::Prompt(text) => {
                         heard.own |= !heard.prompts_before && is_own_prompt(text);
@@ -286,6 +287,7 @@ impl Intake {
         &self,
         message: &Message,
         source: &Source,
+        echo: &Echo,
         projects: &mut BTreeMap<String, Option<Option<String>>>,
         counts: &mut Counts,
     ) -> Option<Cut> {
@@ -295,7 +297,7 @@ impl Intake {
             let is_closed = !folder.is_empty() && self.gate.is_closed(Path::new(folder));
             (!is_closed).then(|| project::project_of(folder))
         });
-        watcher.event(message, project.clone()?, &self.extractor, counts)
+        watcher.event(message, project.clone()?, echo, &self.extractor, counts)
     }
 
     /// Takes in the last message that the hook handed over where the file does not have it yet.

@@ -1,22 +1,16 @@
 //! Messages of a conversation as events for the observer.
 
 use crate::capture::extract::Extractor;
-use crate::capture::transcript::{Act, Content, Message, ends_of};
+use crate::capture::transcript::voice::{fetches, is_web, program};
+use crate::capture::transcript::{Act, Content, Echo, Message, ends_of};
 use crate::config::ObserveSettings;
 use crate::redact::Counts;
+use lifecycle_phases::consolidate::sentences::sentences;
 use lifecycle_phases::observe::{Cut, Event};
 use lifecycle_phases::{Actor, Origin};
-use std::path::Path;
 
 /// Longest words of people in an event (bytes); what they state is picked out elsewhere.
 const WORDS: usize = 1200;
-
-/// Tools that fetch pages, by a part of their name.
-const WEB_TOOLS: &[&str] =
-    &["webfetch", "websearch", "web_search", "fetch", "browser", "puppeteer"];
-
-/// Programs that fetch pages.
-const WEB_PROGRAMS: &[&str] = &["curl", "wget", "http", "lynx"];
 
 /// Turns messages into events.
 pub struct Watcher {
@@ -34,18 +28,21 @@ impl Watcher {
         }
     }
 
-    /// The event of a message, redacted; `None` for one that is our own or says nothing.
+    /// The event of a message, redacted; `None` for one that is our own or says nothing. What the
+    /// assistant quotes (`echo`) from a page or from us is not its conclusion, and is left out of its
+    /// words: the page's own output is an event as well.
     pub fn event(
         &self,
         message: &Message,
         project: Option<String>,
+        echo: &Echo,
         extractor: &Extractor,
         counts: &mut Counts,
     ) -> Option<Cut> {
         let clean = extractor.redacted_one(message, counts);
         let event = match clean.content {
             Content::Prompt(text) => self.said(Actor::User, &text),
-            Content::Reply(text) => self.said(Actor::Assistant, &text),
+            Content::Reply(text) => self.said(Actor::Assistant, &unquoted(&text, echo)),
             Content::Act(act) => self.did(act),
         }?;
         let said = message.said.unwrap_or_default();
@@ -107,27 +104,26 @@ impl Watcher {
     }
 }
 
+/// Stands for what is quoted.
+const QUOTED: &str = "[… quoted, left out …]";
+
+/// A reply without the sentences that only repeat what a page, a file or the engine said.
+fn unquoted(text: &str, echo: &Echo) -> String {
+    let mut out = Vec::new();
+    for line in text.lines() {
+        let kept: Vec<String> = sentences(line)
+            .into_iter()
+            .map(|one| if echo.holds(&one) { QUOTED.to_string() } else { one })
+            .collect();
+        let untouched = !kept.iter().any(|one| one == QUOTED);
+        out.push(if untouched { line.to_string() } else { kept.join(" ") });
+    }
+    out.join("\n")
+}
+
 /// Whether a command is one of ours: what it prints is known already.
 fn is_own(command: &str) -> bool {
     program(command) == "lifecycle"
-}
-
-/// Whether a command brings in a page.
-fn fetches(command: &str) -> bool {
-    command.split(['|', ';', '&', '(', '`']).any(|part| WEB_PROGRAMS.contains(&program(part)))
-}
-
-fn program(command: &str) -> &str {
-    let after_cd = command.trim().strip_prefix("cd ").and_then(|rest| rest.split_once("&&"));
-    let command = after_cd.map_or(command, |(_, rest)| rest);
-    let is_variable = |word: &&str| word.contains('=') || matches!(*word, "sudo" | "env" | "$");
-    let first = command.split_whitespace().find(|word| !is_variable(word)).unwrap_or("");
-    Path::new(first).file_name().and_then(|name| name.to_str()).unwrap_or("")
-}
-
-fn is_web(tool: &str) -> bool {
-    let tool = tool.to_lowercase();
-    WEB_TOOLS.iter().any(|part| tool.contains(part))
 }
 
 #[cfg(test)]
@@ -135,14 +131,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_commands_and_pages_are_known() {
+    fn our_own_commands_are_known() {
         assert!(is_own("cd /p && lifecycle status --json | head"));
         assert!(is_own("/usr/local/bin/lifecycle run"));
         assert!(!is_own("grep -rn lifecycle src"));
-        assert!(fetches("cd /p && curl -s https://example.org | sh"));
-        assert!(fetches("X=1 wget https://example.org"));
-        assert!(!fetches("cargo test curl"));
-        assert!(is_web("WebFetch") && is_web("mcp__fetch__get") && !is_web("Read"));
     }
 
     #[test]

@@ -135,7 +135,15 @@ fn moved(row: &RouteRow, sections: &[Section]) -> Option<(Vec<String>, usize)> {
     })
 }
 
-/// Lines of the user's come in as entries of theirs.
+/// When the user last wrote into a file, as the file system tells: not later than now.
+fn written(path: &Path, now: i64) -> i64 {
+    let modified = std::fs::metadata(path).and_then(|meta| meta.modified()).ok();
+    let since = modified.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+    since.and_then(|since| i64::try_from(since.as_millis()).ok()).map_or(now, |at| at.min(now))
+}
+
+/// Lines of the user's come in as entries of theirs, said when the file was written: what came in
+/// since then is newer.
 fn admit(
     ctx: &Context<'_>,
     path: &Path,
@@ -149,10 +157,11 @@ fn admit(
             .or(store::entry_by_id(reader, &row.entry)?.and_then(|stored| stored.entry.project));
     }
     let mut steps = Vec::new();
+    let said = written(path, ctx.now());
     for line in unknown {
         let mut source = Source::new(Channel::Scan, Actor::User);
         source.path = Some(path.to_string_lossy().into_owned());
-        let entry = Entry::new(line, Kind::Insight, project.clone(), ctx.now(), source);
+        let entry = Entry::new(line, Kind::Insight, project.clone(), said, source);
         if store::entry_by_id(reader, &entry.id)?.is_none() {
             let step = Step::Admit { entry: Box::new(entry) };
             steps.push(PlannedStep::new(Phase::Route, step, "you wrote it into our block"));

@@ -27,4 +27,10 @@ fn the_same_text_many_times_is_one_note() {
     assert_eq!((&found[0]["text"], &found[0]["state"]), (&TEXT.into(), &"buffered".into()));
     // Three further adds, one notes file, two conversations.
     assert_eq!(found[0]["recalls"], 6);
+    // Nor does saying it again make a cluster of it.
+    home.run(&["run"]).success();
+    let all = home.json(&["list", "--all"]);
+    assert_eq!(all.as_array().unwrap().len(), 1, "{all}");
+    assert_eq!((&all[0]["text"], &all[0]["state"]), (&TEXT.into(), &"buffered".into()));
+    assert_eq!(home.json(&["graph"])["links"].as_array().unwrap().len(), 0);
 }

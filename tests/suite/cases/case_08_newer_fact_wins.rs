@@ -38,12 +38,11 @@ fn the_new_fact_is_what_is_found_and_written() {
     let hits = history["results"].as_array().unwrap();
     let replaced = hits.iter().filter(|hit| hit["state"] == "merged").collect::<Vec<_>>();
     assert!(!replaced.is_empty(), "{history}");
-    assert!(
-        replaced
-            .iter()
-            .all(|hit| hit["lives_on_in"] == hits[0]["id"] || hit["lives_on_in"].is_string())
-    );
+    let new = case.home.json(&["list", "--all"]);
+    let new = new.as_array().unwrap().iter().find(|entry| entry["text"] == found[0]).unwrap();
+    assert!(replaced.iter().all(|hit| hit["lives_on_in"] == new["id"]), "{history}");
     let written = std::fs::read_to_string(case.home.project().join("CLAUDE.md")).unwrap();
+    assert!(written.contains("pnpm"), "{written}");
     assert!(!written.contains("with npm\n") && !written.contains("npm ci"), "{written}");
 }
 

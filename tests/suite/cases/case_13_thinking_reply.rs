@@ -9,11 +9,18 @@ fn the_answer_is_what_follows_the_reasoning() {
     case.server.replies(text(&format!("<think>\nMaybe {wrong}? No.\n</think>\n{}", berth())));
     assert_eq!(case.run(), 0);
     assert!(case.proven()[0].contains("25 m"));
-    for file in walkdir::WalkDir::new(case.home.store()).into_iter().flatten() {
-        if file.file_type().is_file() {
-            let bytes = std::fs::read(file.path()).unwrap();
-            let text = String::from_utf8_lossy(&bytes);
-            assert!(!text.contains("<think>") && !text.contains("99 m"), "{:?}", file.path());
+    nothing_of_it(&case);
+}
+
+/// No word of the reasoning is in any file of the store or of the project.
+fn nothing_of_it(case: &Merging) {
+    for folder in [case.home.store(), case.home.project()] {
+        for file in walkdir::WalkDir::new(folder).into_iter().flatten() {
+            if file.file_type().is_file() {
+                let bytes = std::fs::read(file.path()).unwrap();
+                let text = String::from_utf8_lossy(&bytes);
+                assert!(!text.contains("<think>") && !text.contains("99 m"), "{:?}", file.path());
+            }
         }
     }
 }
@@ -32,6 +39,8 @@ fn reasoning_alone_is_no_answer() {
         case.server.replies([reply]);
         assert_eq!(case.run(), 6);
         case.untouched();
+        nothing_of_it(&case);
+        assert!(case.home.files().is_empty(), "nothing is written");
         let status = case.home.run(&["status"]).success().out;
         assert!(status.contains("reply") || status.contains("reasoning"), "{status}");
     }

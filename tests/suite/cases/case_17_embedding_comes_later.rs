@@ -26,6 +26,7 @@ fn words_find_it_while_the_server_is_down_and_meaning_later() {
     let up = home.json(&["search", "where do pilots board", "--explain"]);
     assert_eq!(up["mode"], "hybrid");
     assert_eq!(up["not_embedded"], 0);
+    assert_eq!(home.json(&["status"])["unconnected"], 0, "after the run the count is zero");
     assert!(up["results"][0]["explanation"]["dense"]["raw"].as_f64().unwrap() > 0.9);
 
     // A search while it is down again says so and still finds it; no other model steps in.

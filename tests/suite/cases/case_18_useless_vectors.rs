@@ -32,6 +32,9 @@ fn they_link_with_nothing_and_are_embedded_again_once_the_server_is_sound() {
         let status = home.json(&["status"]);
         assert_eq!(status["links"], 0, "{status}");
         assert_eq!(status["parked"].as_array().unwrap().len(), 0, "no text is to blame: {status}");
+        assert_eq!(status["clusters"].as_array().unwrap().len(), 0, "{status}");
+        let order = || home.json(&["search", "quay"])["results"].to_string();
+        assert_eq!(order(), order(), "the order is stable");
         home.run(&["search", "quay", "--json"]).success();
     }
     server.vectors(Vectors::default());

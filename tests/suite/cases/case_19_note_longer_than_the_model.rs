@@ -30,4 +30,7 @@ fn it_is_stored_whole_and_embedded_from_its_pieces() {
     let refusals =
         server.embeds().iter().filter(|request| refused(&request.json()["input"])).count();
     assert!(refusals <= 8, "{refusals} requests were refused");
+    let torn = |request: &str| request.contains('\u{fffd}') || request.contains("\\ufffd");
+    let sent = server.embeds();
+    assert!(sent.iter().all(|request| !torn(&request.json().to_string())), "cut in a character");
 }

@@ -42,3 +42,31 @@ fn search_gives_the_same_notes_whatever_happens_to_derived_files() {
         }
     }
 }
+
+/// Every broken file at once: what looks and what rebuilds can be started all the same.
+#[test]
+fn doctor_and_reindex_start_over_broken_files_and_leave_the_store_alone() {
+    let home = Home::new();
+    let project = home.project().display().to_string();
+    for n in 0..8 {
+        let text = format!("Quay {n} takes ships of up to {} metres", 50 + n * 7);
+        home.run(&["add", "--project", &project, &text]).success();
+    }
+    home.run(&["run", "--phase", "buffer", "--phase", "connect"]).success();
+    // The second run writes what the first one made.
+    home.run(&["add", "--project", &project, "Pilots board at the outer buoy"]).success();
+    home.run(&["run", "--phase", "connect"]).success();
+    let found = || home.json(&["search", "quay for long ships"])["results"].clone();
+    let (before, entries) = (found(), home.json(&["list", "--all"]));
+    let index = || -> Vec<PathBuf> {
+        let folder = home.store().join("index");
+        derived(&home).into_iter().filter(|path| path.starts_with(&folder)).collect()
+    };
+    assert!(!index().is_empty());
+    for args in [&["doctor", "--no-call"][..], &["doctor", "--repair"], &["reindex"]] {
+        index().into_iter().for_each(|file| std::fs::write(file, [0xa5; 700]).unwrap());
+        home.run(args).success();
+        assert_eq!(found(), before, "{args:?}");
+        assert_eq!(home.json(&["list", "--all"]), entries, "{args:?}");
+    }
+}

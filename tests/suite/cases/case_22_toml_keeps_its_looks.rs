@@ -25,7 +25,12 @@ fn only_lines_are_added() {
         for line in before.split_inclusive('\n') {
             assert!(rest.any(|other| other == line), "{key}: {line:?} is gone from\n{after}");
         }
-        assert!(after.parse::<toml_edit::DocumentMut>().unwrap().to_string().contains(FACT));
+        let (old, new): (toml_edit::DocumentMut, toml_edit::DocumentMut) =
+            (before.parse().unwrap(), after.parse().unwrap());
+        assert!(new.to_string().contains(FACT));
+        for (name, item) in old.iter().filter(|(name, _)| !key.starts_with(name)) {
+            assert_eq!(new[name].to_string(), item.to_string(), "{key}: {name} is another one");
+        }
         assert!(!after.ends_with('\n'));
     }
 }

@@ -22,6 +22,26 @@ fn nothing_to_say_means_no_file() {
 }
 
 #[test]
+fn what_is_there_takes_it_and_ignored_folders_take_nothing() {
+    let home = Home::new();
+    home.put(".gitignore", "out/\n");
+    home.put("CLAUDE.md", "# p\n");
+    let folders = [".git", "node_modules/x", "target/doc", "vendor/y", "out/z"];
+    for folder in folders {
+        home.put(&format!("{folder}/CLAUDE.md"), "# The dev server listens on a port\n");
+    }
+    let (names, root) = (home.files(), home.get("CLAUDE.md"));
+    home.prove(Some(&home.project()), "The dev server listens on port 5173");
+    home.route().success();
+    assert_eq!(home.files(), names, "no file is made");
+    assert_ne!(home.get("CLAUDE.md"), root);
+    for folder in folders {
+        let now = home.get(&format!("{folder}/CLAUDE.md"));
+        assert_eq!(now, "# The dev server listens on a port\n", "{folder}");
+    }
+}
+
+#[test]
 fn no_claude_md_where_agents_md_rules() {
     let home = Home::new();
     home.put("AGENTS.md", "# agents\n");

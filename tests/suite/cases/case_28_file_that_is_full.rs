@@ -12,6 +12,8 @@ fn the_budget_holds_over_many_runs() {
     let before = full_file(194);
     home.put("CLAUDE.md", &before);
     home.put(".claude/rules/more.md", "# more rules\n\n- rule of the house\n");
+    let strong = "The oldest fact: service harbor owns topic berths";
+    home.prove_seen(Some(&home.project()), strong, 9);
     for n in 0..30 {
         home.prove(Some(&home.project()), &format!("Fact {n}: service s{n} owns topic t{n}"));
     }
@@ -24,6 +26,7 @@ fn the_budget_holds_over_many_runs() {
     assert!(home.get(".claude/rules/more.md").lines().count() <= 200);
     let all = format!("{after}{}", home.get(".claude/rules/more.md"));
     assert!(all.contains("Fact 29"), "the newest fact is the one that was left out");
+    assert!(all.contains(strong), "the strongest fact is the one that was left out");
 }
 
 #[test]

@@ -44,3 +44,16 @@ fn a_line_edited_by_hand_survives_the_withdrawal_of_its_entry() {
     home.route().success();
     assert_eq!(home.get("CLAUDE.md"), edited);
 }
+
+#[test]
+fn a_line_edited_by_hand_stays_and_it_is_said() {
+    let home = Home::new();
+    home.put("CLAUDE.md", "# p\n");
+    home.prove(Some(&home.project()), "The dev server listens on port 5173");
+    home.route().success();
+    let edited = home.get("CLAUDE.md").replace("port 5173", "port 5174 since May");
+    home.put("CLAUDE.md", &edited);
+    let outcome = home.route();
+    assert!(outcome.said().contains("you edited the line"), "{}", outcome.out);
+    assert_eq!(home.get("CLAUDE.md"), edited);
+}

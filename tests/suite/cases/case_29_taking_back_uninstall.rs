@@ -52,3 +52,18 @@ fn a_file_that_was_ours_alone_goes() {
     home.run(&["self", "uninstall", "--yes"]).success();
     assert!(!file.exists());
 }
+
+#[test]
+fn the_users_text_is_byte_for_byte_as_before() {
+    for notes in ["# p\n\n- Use pnpm\n", "# p\n\n- Use pnpm", "# p\r\n\r\n- Use pnpm\r\n", ""] {
+        let mut home = Home::new();
+        home.set("PATH", "/nonexistent");
+        home.put("CLAUDE.md", notes);
+        home.prove(Some(&home.project()), "The dev server listens on port 5173");
+        home.run(&["run", "--phase", "route"]).success();
+        assert!(home.get("CLAUDE.md").contains("port 5173"), "{notes:?}");
+        home.run(&["self", "uninstall", "--yes"]).success();
+        let after = std::fs::read_to_string(home.project().join("CLAUDE.md")).unwrap_or_default();
+        assert_eq!(after, notes);
+    }
+}

@@ -11,6 +11,17 @@ fn routed_twice(input: &str) -> (String, String, String) {
     let after = home.get("CLAUDE.md");
     home.route();
     assert_eq!(home.get("CLAUDE.md"), after, "{input}: the second route has an effect");
+    // Outside of a whole block every line stays, in order.
+    let mut rest = after.lines();
+    let mut inside = false;
+    for line in before.lines() {
+        let (begins, ends) = (line.contains("lifecycle:begin"), line.contains("lifecycle:end"));
+        let of_a_block = input == "two" && (begins || ends || inside);
+        inside = of_a_block && !ends;
+        if !of_a_block {
+            assert!(rest.any(|other| other == line), "{input}: {line:?} is gone from\n{after}");
+        }
+    }
     (before, after, outcome.said())
 }
 

@@ -45,3 +45,62 @@ fn an_open_pipe_does_not_hold_it_up() {
         drop(pipe);
     }
 }
+
+/// Whatever the event and whatever is broken: exit 0, nothing on standard output, one short line on
+/// standard error at most, and no process of ours stays.
+#[test]
+fn no_event_is_an_order_whatever_is_broken() {
+    let events = [
+        "SessionStart",
+        "SessionEnd",
+        "Stop",
+        "StopFailure",
+        "PreCompact",
+        "PostCompact",
+        "Interrupt",
+        "UserPromptSubmit",
+        "PreToolUse",
+        "PostToolUse",
+        "SubagentStop",
+        "MoonRise",
+    ];
+    type Break = fn(&Home);
+    let broken: [(&str, Break); 5] = [
+        ("nothing", |_| {}),
+        ("the store", |home| fs::write(home.database(), b"no database").unwrap()),
+        ("the settings", |home| {
+            let folder = home.path().join("home/.config/lifecycle");
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("config.toml"), "[age\n").unwrap();
+        }),
+        ("the inbox", |home| {
+            for folder in ["inbox", "inbox-spare"] {
+                fs::write(home.store().join(folder), "in the way").unwrap();
+            }
+        }),
+        ("the folder", |home| {
+            fs::remove_dir_all(home.store()).unwrap();
+            fs::write(home.store(), "in the way").unwrap();
+        }),
+    ];
+    for (what, make) in broken {
+        let home = Home::new();
+        home.run(&["add", "--project", "p", "the store is there"]).success();
+        make(&home);
+        for event in events {
+            let told = serde_json::json!({ "session_id": "s", "hook_event_name": event,
+                "transcript_path": home.path().join("t.jsonl"), "cwd": home.path(), "prompt": "x" });
+            for args in
+                [&["hook", "claude-code"][..], &["hook", "codex"], &["hook", "nobody", "-x"]]
+            {
+                let outcome = home.run_with(args, told.to_string().as_bytes());
+                assert_eq!(outcome.code, 0, "{what}, {event}, {args:?}: {}", outcome.err);
+                assert_eq!(outcome.out, "", "{what}, {event}, {args:?}");
+                assert!(outcome.err.lines().count() <= 1, "{what}, {event}: {}", outcome.err);
+                assert!(outcome.err.len() < 400, "{what}, {event}: {}", outcome.err);
+            }
+        }
+        let left = crate::crowd::still_running(&home);
+        assert!(left.is_empty(), "{what}: {left:?}");
+    }
+}

@@ -34,5 +34,11 @@ fn conversations_that_the_product_caused_are_not_taken_in() {
         tick(&home);
         assert_eq!(texts(&home), [""; 0]);
     }
+    for _ in 0..2 {
+        home.run(&["run"]).success();
+        assert_eq!(home.texts(&["--all"]), [""; 0]);
+    }
+    let status = home.json(&["status"]);
+    assert_eq!(status["calls"].as_array().unwrap().len(), 0, "no model is asked: {status}");
     assert_eq!(fs::read_dir(&projects).unwrap().count(), 3);
 }

@@ -64,3 +64,18 @@ fn entries_of_the_future_are_as_strong_as_new_ones() {
     // What came after counts, not what the clock said: the first of the two fades.
     assert_eq!(home.texts(&["--state", "expired"]), ["ok, lamp done for now"]);
 }
+
+/// After a run in the future the next scheduled time of the clock that was put back counts again.
+#[test]
+fn after_the_clock_went_back_the_job_still_runs() {
+    let home = Home::new();
+    let at = |now: &str, note: &str| {
+        home.run(&["--now", now, "add", note]).success();
+        let args = ["--now", now, "run", "--if-due", "--phase", "connect", "--json"];
+        home.run(&args).success().out.contains("embed")
+    };
+    assert!(at("2031-01-01T12:00:00Z", "A note of the future"));
+    // The first call sees a run that is yet to come, and sets that right.
+    at("2026-06-10T12:00:00Z", "A note of today");
+    assert!(at("2026-06-12T12:00:00Z", "A note of the day after"), "the job runs again");
+}

@@ -28,3 +28,31 @@ fn spaces_quotes_and_other_alphabets_in_paths_are_ordinary() {
     }
     assert!(user.join(".local/share/lifecycle/lifecycle.sqlite3").exists());
 }
+
+/// Linked within their project and written into exactly that folder, whose name is shown unharmed.
+#[test]
+fn a_project_of_such_a_name_is_linked_and_written_to() {
+    let home = Home::new();
+    let name = "Mein Projékt – 日本語 'x' 🚢";
+    let folder = home.path().join(name);
+    fs::create_dir_all(folder.join(".git")).unwrap();
+    let project = folder.display().to_string();
+    for note in [
+        "Integration tests need docker compose up -d pg first",
+        "The integration tests fail unless docker compose up -d pg ran before",
+    ] {
+        home.run(&["add", "--project", &project, note]).success();
+    }
+    home.run(&["run", "--phase", "buffer", "--phase", "connect"]).success();
+    let graph = home.json(&["graph", "--project", &project]);
+    assert_eq!(graph["links"].as_array().unwrap().len(), 1, "{graph}");
+    home.prove(Some(&folder), "The dev server listens on port 5173");
+    let routed = home.route().success();
+    assert!(routed.said().contains(name), "{}", routed.out);
+    let written = fs::read_to_string(folder.join("CLAUDE.md")).unwrap();
+    assert!(written.contains("port 5173"), "{written}");
+    assert!(!home.path().join("CLAUDE.md").exists() && home.files().is_empty());
+    let listed = home.json(&["list", "--project", &project]);
+    assert_eq!(listed.as_array().unwrap().len(), 3, "{listed}");
+    assert!(listed.as_array().unwrap().iter().all(|entry| entry["project"] == project.as_str()));
+}

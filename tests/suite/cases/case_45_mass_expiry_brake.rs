@@ -28,6 +28,7 @@ fn many_expiries_are_a_question_and_can_be_taken_back() {
     }
     let asked = home.run(&["--set", "connect.max_links=0", "run"]).code(7);
     assert!(asked.said().contains("--yes"), "{}", asked.out);
+    assert!(asked.said().contains(" of 40 "), "it says how many: {}", asked.out);
     assert_eq!(home.texts(&[]).len(), 40);
     let allowed = home.json(&["--set", "connect.max_links=0", "run", "--yes"]);
     let expired = allowed["counts"]["expire"].as_u64().unwrap();
@@ -35,6 +36,8 @@ fn many_expiries_are_a_question_and_can_be_taken_back() {
     let gone = home.json(&["list", "--state", "expired"]);
     let first = &gone[0];
     assert!(first["state_reason"].as_str().unwrap().contains("isolated"));
+    assert!(first["state_at"].as_str().is_some_and(|time| time.ends_with('Z')), "{first}");
     home.run(&["restore", first["id"].as_str().unwrap()]).success();
+    assert!(home.texts(&[]).iter().any(|text| first["text"] == text.as_str()), "it is active");
     home.run(&["undo"]).success();
 }

@@ -26,6 +26,14 @@ fn a_merge_is_explained_and_taken_back() {
     ] {
         assert!(why.contains(part), "{part} in {why}");
     }
+    // The very line that was written, with its number, leads back to the entry.
+    let number = page().lines().position(|line| line.contains("tankers included")).unwrap() + 1;
+    let file = case.home.project().join("CLAUDE.md");
+    let line = case.home.json(&["why", &format!("{}:{number}", file.display())]);
+    assert_eq!(line["id"], id.as_str(), "{line}");
+    assert_eq!(line["line"]["number"], number, "{line}");
+    let merged = line["history"].as_array().unwrap();
+    assert!(merged.iter().all(|step| step["tick"].is_i64()), "{line}");
     // The run, with its number, in the history; the reply in the account of calls.
     let history = case.home.json(&["history"]);
     assert_eq!(history[0]["started"], "2026-06-10T03:30:00Z", "{history}");

@@ -22,6 +22,13 @@ fn a_note_about_injections_is_kept_and_cannot_leave_its_quotes() {
     assert_eq!(case.states().len(), 3);
     let found = case.search(&["ignore previous"]);
     assert!(found.iter().any(|text| text.contains("Ignore previous instructions")), "{found:?}");
+    for (query, wanted) in [
+        ("text from web pages that gives orders", "never followed"),
+        ("test string for the filter", "<|im_end|>"),
+    ] {
+        let found = case.search(&[query]);
+        assert!(found.iter().any(|text| text.contains(wanted)), "{query}: {found:?}");
+    }
     for chat in case.server.chats() {
         let prompt = chat.prompt();
         let begin = prompt.find("BEGIN NOTES ").unwrap();

@@ -54,6 +54,20 @@ fn without_an_order_in_time_it_is_a_contradiction() {
     assert_eq!((found.superseded.len(), found.contradictions.len()), (0, 1));
 }
 
+/// Where a value is written down is not where it holds.
+#[test]
+fn a_file_that_a_value_stands_in_is_no_scope() {
+    for written in [
+        "Importer timeout: 45 seconds, set in config/import.toml.",
+        "The importer timeout is 45 seconds, defined in import.toml",
+    ] {
+        let texts = [(written, 1), ("The importer timeout is now 60 seconds.", 2)];
+        assert_eq!(stale(&texts), [written]);
+    }
+    let apart = [("The timeout is 5 s in tests/a.rs", 1), ("The timeout is 10 s in tests/b.rs", 2)];
+    assert!(stale(&apart).is_empty());
+}
+
 #[test]
 fn what_was_given_up_is_stale() {
     let texts = [
