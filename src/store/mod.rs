@@ -214,10 +214,9 @@ impl Store {
     /// Hash of what a plan is computed from: changes whenever an entry or a step is added.
     pub fn fingerprint(&self) -> Result<String> {
         let state: String = self.connection.query_row(
-            "SELECT (SELECT count(*) || ':' || coalesce(max(seq), 0) || ':' ||
-                            coalesce(sum(recalls), 0) FROM entry)
+            "SELECT (SELECT coalesce(max(seq), 0) FROM entry)
                  || '/' || (SELECT coalesce(max(id), 0) FROM tick)
-                 || '/' || (SELECT count(*) FROM step)",
+                 || '/' || (SELECT count(*) FROM step WHERE tick = (SELECT max(id) FROM tick))",
             [],
             |row| row.get(0),
         )?;
