@@ -43,13 +43,18 @@ impl Screen {
 
     /// The screen, once it shows `part`.
     fn wait_for(&self, part: &str) -> String {
+        self.wait_for_all(&[part])
+    }
+
+    /// The screen, once it shows all of `parts`.
+    fn wait_for_all(&self, parts: &[&str]) -> String {
         let start = Instant::now();
         loop {
             let shown = self.tmux(&["capture-pane", "-p", "-t", "t"]);
-            if shown.contains(part) {
+            if parts.iter().all(|part| shown.contains(part)) {
                 return shown;
             }
-            assert!(start.elapsed() < Duration::from_secs(60), "waited for {part}: {shown}");
+            assert!(start.elapsed() < Duration::from_secs(60), "waited for {parts:?}: {shown}");
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -140,8 +145,7 @@ fn long_work_shows_its_progress_and_clears_it_away() {
     std::fs::write(home.path().join("notes.jsonl"), notes).unwrap();
     home.run(&["add", "--file", "notes.jsonl", "--quiet"]).success();
     let screen = Screen::open(tmux, &home, &["run", "--phase", "connect"]);
-    let during = screen.wait_for("embedding, linking");
-    assert!(during.contains("tick: connect") && during.contains("/500"), "{during}");
+    screen.wait_for_all(&["tick: connect", "embedding, linking", "/500"]);
     let after = screen.wait_for("ended with 0");
     assert!(!after.contains("embedding, linking"), "{after}");
 }
