@@ -9,7 +9,7 @@
 //! When the file still holds those bytes there, reading goes on from that place and touches only
 //! what is new; the tree then knows only the new lines, and a parent from before stands in as an
 //! unknown one. That is enough: a branch that was abandoned before is before the cursor, one that
-//! is abandoned later was said when it was read. What pages and the engine itself said [`before`]
+//! is abandoned later was said when it was read. What pages and the engine itself said `before`
 //! the cursor is heard again, so that it is not taken for news when it is quoted later. When the
 //! file became smaller or differs, it is read from the start, and the buffer phase recognises what
 //! it has already.
