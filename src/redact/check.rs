@@ -88,13 +88,31 @@ fn is_password(value: &str, quoted: bool) -> bool {
     if quoted {
         return value.len() >= 6 && !value.contains(' ') && !is_name(value);
     }
+    let is_place = ["/", "~/", "./"].iter().any(|start| value.starts_with(start));
     let has_variety = (digits > 0 && letters + marks > 0) || inner_marks(value);
-    value.len() >= 6 && has_variety && !is_call && !is_name(value) && !is_file(value)
+    value.len() >= 6
+        && has_variety
+        && !is_call
+        && !is_place
+        && (!is_name(value) || is_word_and_digit(value))
+        && !is_file(value)
+}
+
+/// One word of one case with a digit behind it, as people choose passwords (`hunter2`): a name only
+/// where nothing called a password stands before it.
+fn is_word_and_digit(value: &str) -> bool {
+    let word = value.trim_end_matches(|ch: char| ch.is_ascii_digit());
+    let rest: String = word.chars().skip(1).collect();
+    let is_of_passwords = ["pass", "pwd", "secret", "token"].iter().any(|own| word.contains(own));
+    word.len() < value.len()
+        && !rest.is_empty()
+        && rest.chars().all(|ch| ch.is_lowercase())
+        && !is_of_passwords
 }
 
 fn is_token(value: &str, quoted: bool) -> bool {
     let (letters, digits, _) = classes(value);
-    let is_long = value.len() >= if quoted { 12 } else { 16 };
+    let is_long = value.len() >= if quoted { 12 } else { 14 };
     let is_path = value.contains('/') && !value.contains('+') && value.split('/').count() > 2;
     is_long
         && letters > 0

@@ -49,6 +49,22 @@ fn secrets_leave_and_are_counted() {
 }
 
 #[test]
+fn a_word_with_a_digit_is_a_password_where_one_is_named() {
+    for text in [
+        "password=marlinharbour7",
+        "password: Winterfell7",
+        "DB_PASSWORD=correcthorsebattery9",
+        "the password is hunter2",
+        "client_secret=tidewater2026x",
+    ] {
+        assert_eq!(redact(text).1.total(), 1, "{text}");
+    }
+    for text in ["password: field_2", "password = oldPassword2", "pwd: /srv/app1"] {
+        assert_eq!(redact(text).0, text);
+    }
+}
+
+#[test]
 fn a_user_can_add_a_pattern() {
     let patterns = BTreeMap::from([("badge".to_string(), r"badge (?P<v>\d{6})".to_string())]);
     let redactor = Redactor::new(&patterns).unwrap();

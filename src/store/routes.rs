@@ -85,6 +85,14 @@ pub fn written_of(connection: &Connection, entry: &EntryId) -> Result<Vec<String
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
+/// Files that a line was ever routed to, or known in.
+pub fn paths(connection: &Connection) -> Result<Vec<String>> {
+    let mut statement =
+        connection.prepare_cached("SELECT DISTINCT path FROM route ORDER BY path")?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 /// Every row of a file, whatever its status.
 pub fn of_path(connection: &Connection, path: &str) -> Result<Vec<RouteRow>> {
     let sql = format!("SELECT {ROUTE_COLUMNS} FROM route WHERE path = ?1 ORDER BY updated, entry");

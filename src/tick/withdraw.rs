@@ -28,12 +28,12 @@ pub fn withdraw_all(settings: &Settings, paths: &Paths, clock: Clock) -> Result<
     let mut ctx = Context::new(store, settings, paths, clock, Mode::Live, "uninstall");
     resume(&mut ctx)?;
     let base = ctx.store.fingerprint()?;
-    let touched = files_of_ours(&ctx.store)?;
+    let touched = routes::paths(ctx.store.reader())?;
     route::reconcile::run(&mut ctx)?;
     let steps = withdrawals(&ctx)?;
     files::perform(&mut ctx, steps)?;
     for path in &touched {
-        take_markers_out(&ctx, Path::new(path))?;
+        take_markers_out(Path::new(path))?;
     }
     let code = finish(&mut ctx)?;
     let plan = ctx.plan(base);
@@ -51,16 +51,16 @@ fn withdrawals(ctx: &Context<'_>) -> Result<Vec<PlannedStep>> {
     Ok(steps)
 }
 
-fn take_markers_out(ctx: &Context<'_>, path: &Path) -> Result<()> {
+fn take_markers_out(path: &Path) -> Result<()> {
     let io = |error: std::io::Error| Error::io(path, &error);
-    let Some(before) = door::read(path).map_err(io)? else { return Ok(()) };
+    // A file that cannot be read has no line of ours any more: those were taken out before.
+    let Ok(Some(before)) = door::read(path) else { return Ok(()) };
     let format = Format::of(path).unwrap_or(Format::Markdown);
     if format != Format::Markdown {
         return Ok(());
     }
-    let rows = routes::of_path(ctx.store.reader(), &path.to_string_lossy())?;
-    let ours: Vec<String> = rows.into_iter().map(|row| row.line).collect();
-    let after = targets::strip(format, &before, &[], &ours)
+    // What is left in a block by now is the user's, also a line that an entry of ours is known by.
+    let after = targets::strip(format, &before, &[], &[])
         .map_err(|error| Error::refused(format!("{} {error}", path.display())))?;
     if after == before {
         return Ok(());

@@ -61,6 +61,22 @@ fn what_contradicts_a_line_of_the_users_is_shown_and_waits() {
 }
 
 #[test]
+fn a_line_the_user_edits_outlives_the_program() {
+    let home = Home::new();
+    home.put("CLAUDE.md", NOTES);
+    home.prove(Some(&home.project()), FACT);
+    home.route().success();
+    let mine = "Each Postgres table has a `created_at` column in local time";
+    home.put("CLAUDE.md", &format!("{NOTES}{}", block(mine)));
+    home.route().success();
+    home.route().success();
+    home.run(&["self", "uninstall", "--keep-data", "--yes"]).success();
+    let left = home.get("CLAUDE.md");
+    assert!(left.contains(mine), "{left}");
+    assert!(!left.contains("lifecycle:"), "the markers are ours: {left}");
+}
+
+#[test]
 fn a_line_the_user_edits_is_theirs_and_one_they_delete_stays_away() {
     let home = Home::new();
     home.put("CLAUDE.md", NOTES);

@@ -134,12 +134,41 @@ pub fn decide_extractive(
     taken: &BTreeSet<String>,
 ) -> Decision {
     let (central, places) = extractive::select(&prepared.notes, &prepared.found, vectors);
-    let sentence = |(n, s): (usize, usize)| prepared.notes[n].sentences[s].text.clone();
+    let title = central.map(|place| title_from(&sentence(prepared, place))).unwrap_or_default();
+    let chosen = extract(prepared, &places, title.clone(), limits, taken);
+    if !chosen.drafts.is_empty() {
+        return chosen;
+    }
+    // A choice of sentences may lose a "not" that one of the others has; all of them lose nothing.
+    let whole = extract(prepared, &current_places(prepared), title, limits, taken);
+    if whole.drafts.is_empty() { chosen } else { whole }
+}
+
+/// Every sentence that still holds, as note and place in it.
+fn current_places(prepared: &Prepared) -> Vec<(usize, usize)> {
+    let places = |(n, note): (usize, &super::note::Note)| {
+        (0..note.sentences.len()).map(move |s| (n, s)).collect::<Vec<_>>()
+    };
+    let all = prepared.notes.iter().enumerate().flat_map(places);
+    all.filter(|&(n, s)| !prepared.found.is_stale(n, s)).collect()
+}
+
+fn sentence(prepared: &Prepared, (n, s): (usize, usize)) -> String {
+    prepared.notes[n].sentences[s].text.clone()
+}
+
+/// What the sentences at `places` are worth as a merge of all notes.
+fn extract(
+    prepared: &Prepared,
+    places: &[(usize, usize)],
+    title: String,
+    limits: &Limits,
+    taken: &BTreeSet<String>,
+) -> Decision {
     let sources: Vec<usize> = (0..prepared.notes.len()).collect();
-    let mut parts: Vec<String> = places.into_iter().map(sentence).collect();
+    let mut parts: Vec<String> = places.iter().map(|place| sentence(prepared, *place)).collect();
     let own = join(&parts);
     parts.extend(former_quotes(&prepared.notes, &sources, &prepared.found));
-    let title = central.map(|place| title_from(&sentence(place))).unwrap_or_default();
     let mut judge = Judge {
         prepared,
         rules: "",

@@ -130,16 +130,15 @@ fn lost(sources: &[Clause], own: &[Own]) -> Option<Refusal> {
         }
         // French "ne … que" is an "only".
         let either = source_words.iter().any(|word| word == "ne" || word.starts_with("n'"));
-        let best = own.iter().max_by(|a, b| {
-            let of = |own: &Own| share(&source.stems, &own.clause.stems);
-            of(a).total_cmp(&of(b))
-        })?;
-        let same = share(&source.stems, &best.clause.stems) >= SAME_CLAUSE;
-        let kept = if not {
-            best.denies_about(&source.stems) || (either && best.restricts)
-        } else {
-            best.restricts || best.denies_about(&source.stems)
+        let alike = |own: &&Own| share(&source.stems, &own.clause.stems);
+        let best = own.iter().map(|own| alike(&own)).max_by(f64::total_cmp)?;
+        let same = best >= SAME_CLAUSE;
+        let keeps = |own: &Own| {
+            let about = own.denies_about(&source.stems);
+            about || (own.restricts && (either || !not))
         };
+        // Where two clauses are as alike as any, one that keeps the word is enough.
+        let kept = own.iter().filter(|own| alike(own) >= best).any(keeps);
         let turned = not && !kept_for_each_fact(source, sources, own);
         ((same && !kept) || turned).then(|| Refusal::NegationLost(source.text.trim().to_string()))
     })

@@ -141,6 +141,21 @@ fn what_the_model_left_out_is_quoted() {
 }
 
 #[test]
+fn a_not_that_one_of_two_like_clauses_keeps_is_not_lost() {
+    let notes = cluster(&[
+        "Never commit to main directly, open a pull request",
+        "Commits go through pull requests, never directly to main",
+        "No direct commits on main: always open a PR",
+        "All changes need a pull request, main is protected from direct commits",
+    ]);
+    let decision =
+        decide_extractive(&prepare(&notes), &Vectors::new(), &Limits::default(), &BTreeSet::new());
+    assert_eq!(decision.drafts.len(), 1, "{:?}", decision.rejection);
+    let text = decision.drafts[0].entry.text.to_lowercase();
+    assert!(text.contains("never") || text.contains("no direct commits"), "{text}");
+}
+
+#[test]
 fn e3_invented_facts_are_refused() {
     for text in [
         "The berth buffer is 30 m, for tankers too; 15 m in winter.",

@@ -33,12 +33,19 @@ impl Marks {
 
     /// What the marks in `paragraph` mark, each with its kind; `None` where there is no mark.
     ///
-    /// A word marks what follows it, up to the next mark. A tag marks the paragraph that it stands in;
-    /// beside other marks, what follows it where it begins a statement, else what stands before it.
+    /// A word marks what follows it, up to the next mark. A tag marks what follows it where it begins
+    /// a statement, else what stands before it; one that stands alone within a statement, or at
+    /// either end of the paragraph, marks all of that.
     pub(super) fn split(&self, paragraph: &str) -> Option<Marked> {
         let found = self.found(paragraph);
         let is_tag = found.first()?.is_tag;
-        if let ([mark], true) = (found.as_slice(), is_tag) {
+        let begins_another = |mark: &Found| {
+            let before = Piece { text: &paragraph[..mark.start], taken: false };
+            before.says() && before.is_ended() && speaks(&paragraph[mark.end..])
+        };
+        if let ([mark], true) = (found.as_slice(), is_tag)
+            && !begins_another(mark)
+        {
             let parts = [paragraph[..mark.start].trim(), after(&paragraph[mark.end..])];
             return Some(Marked::of(String::new(), vec![(mark.kind, tidy(&parts.join(" ")))]));
         }

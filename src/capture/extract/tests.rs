@@ -215,6 +215,10 @@ fn each_of_several_marks_gives_its_own_entry() {
         ("remember: quay 3 floods #decision", vec![("quay 3 floods", Decision)]),
         ("We take Postgres #decision.", vec![("We take Postgres.", Decision)]),
         (
+            "Thanks, that looks good. #decision We use npm, not yarn.",
+            vec![("We use npm, not yarn.", Decision)],
+        ),
+        (
             "remember: a line first\n#decision a line second\nremember: a line third",
             vec![("a line first", Insight), ("a line second", Decision), ("a line third", Insight)],
         ),
