@@ -96,6 +96,15 @@ pub struct ProjectParams {
     pub project: Option<String>,
 }
 
+/// What to brief on.
+#[derive(Debug, Default, Deserialize, schemars::JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+pub struct BriefParams {
+    /// Path of the project's root folder; none: the folder that the server was started in.
+    #[serde(default)]
+    pub project: Option<String>,
+}
+
 /// Nothing is asked.
 #[derive(Debug, Default, Deserialize, schemars::JsonSchema)]
 #[schemars(crate = "rmcp::schemars")]
@@ -181,7 +190,7 @@ impl Server {
     /// Return the knowledge of a project worth reading at the start of a session: what is proven,
     /// the newest decisions, the newest notes.
     #[tool(annotations(read_only_hint = true, open_world_hint = false))]
-    async fn brief(&self, Parameters(params): Parameters<ProjectParams>) -> CallToolResult {
+    async fn brief(&self, Parameters(params): Parameters<BriefParams>) -> CallToolResult {
         self.call(move |desk| work::brief(desk, params.project)).await
     }
 }

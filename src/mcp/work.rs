@@ -233,6 +233,9 @@ pub(super) fn status(desk: &Desk) -> Result<Value> {
 /// The same text as the hook gives at the start of a session.
 pub(super) fn brief(desk: &Desk, project: Option<String>) -> Result<Value> {
     let store = desk.reading()?;
+    // As the command does: an assistant starts the server in the project's folder.
+    let here = || Some(std::env::current_dir().ok()?.to_string_lossy().into_owned());
+    let project = project.or_else(here);
     let request = brief::Request {
         branch: project.as_deref().and_then(branch_of),
         project: project.as_deref().map(project_name),
