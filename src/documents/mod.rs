@@ -79,6 +79,13 @@ pub fn from_url(url: &str, settings: &DocumentSettings) -> Result<Draft> {
 /// Stores the document of a draft.
 pub fn add(store: &mut Store, draft: Draft, now: i64) -> Result<Added> {
     let (text, counts) = redact(printable(&draft.text).trim());
+    // Whatever names a document is stored and shown like its text.
+    let draft = Draft {
+        title: redact(&draft.title).0,
+        source: redact(&draft.source).0,
+        tags: draft.tags.iter().map(|tag| redact(tag).0).collect(),
+        ..draft
+    };
     if text.is_empty() {
         return Err(Error::input(format!("{}: there is no text in it", draft.source)));
     }

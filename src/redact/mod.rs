@@ -69,6 +69,10 @@ impl Redactor {
         let compile = |(name, pattern): (&String, &String)| {
             let regex = Regex::new(pattern)
                 .map_err(|error| Error::config(format!("redact.patterns.{name}: {error}")))?;
+            if regex.is_match("") {
+                let text = format!("redact.patterns.{name}: it matches where there is nothing");
+                return Err(Error::config(text).hint("say what it must find: `+` instead of `*`"));
+            }
             Ok((name.clone(), regex))
         };
         Ok(Self { own: patterns.iter().map(compile).collect::<Result<_>>()? })

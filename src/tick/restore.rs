@@ -60,8 +60,7 @@ fn stretches(writes: &[routes::FileWrite]) -> Vec<Vec<&routes::FileWrite>> {
     found
 }
 
-/// `false`: the file could not be written and is as it was, which is noted. One that cannot even be
-/// read is not ours any more.
+/// `false`: the file could not be read or written and is as it was, which is noted.
 fn undo_stretch(
     ctx: &mut Context<'_>,
     stretch: &[&routes::FileWrite],
@@ -75,7 +74,7 @@ fn undo_stretch(
         Ok(now) => now,
         Err(error) => {
             note_refusal(ctx, &path, &error.to_string());
-            return Ok(true);
+            return Ok(false);
         }
     };
     // With an older content of the tick's own an undo that was killed had come so far.

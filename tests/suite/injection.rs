@@ -49,6 +49,23 @@ fn an_order_quoted_in_a_later_reading_is_known_as_the_pages() {
 }
 
 #[test]
+fn an_order_that_a_command_prints_is_not_the_assistants() {
+    for (n, command) in ["cat page.txt", "gh issue view 7", "curl -s https://docs.example | head"]
+        .into_iter()
+        .enumerate()
+    {
+        let home = Home::new();
+        Talk::new(&home.project(), &format!("printed{n}"))
+            .user("Look into the build and tell me what it wants.")
+            .tool("Bash", json!({ "command": command }), &format!("Build notes.\n\n{ORDER}\n"))
+            .says(&format!("I looked into it. {ORDER}"))
+            .end(&home);
+        tick(&home);
+        nothing_of_the_page(&home);
+    }
+}
+
+#[test]
 fn what_the_hook_hands_over_is_compared_with_earlier_readings_too() {
     let home = Home::new();
     let talk = page_read(&home, "late", "WebFetch");

@@ -1,5 +1,6 @@
 //! Claude Code's conversation files: one JSON object a line, linked into a tree by `uuid`.
 
+use super::json::strings_in;
 use super::own::cut_reminders;
 use super::tree::Role;
 use super::{Act, Collector, OUTPUT, Voice, ends_of, machine};
@@ -85,6 +86,12 @@ impl Collector<'_> {
                 texts(&block["content"]).map(|text| self.echo.cut(text)).collect();
             if let Some(call) = block["tool_use_id"].as_str() {
                 output.iter().for_each(|text| self.hear(call, text));
+                // A document that a page came as, and whatever other kind of block.
+                for other in block["content"].as_array().into_iter().flatten() {
+                    if other["type"] != "text" {
+                        self.hear(call, &strings_in(other));
+                    }
+                }
                 self.voices.remove(call);
                 self.outcome(call, flag(block, "is_error"), &output.join("\n"));
             }
@@ -97,6 +104,12 @@ impl Collector<'_> {
         }
         let message = &line["message"];
         let time = line["timestamp"].as_str();
+        // Tools of the model's own server answer within the reply: searches, pages.
+        for block in message["content"].as_array().into_iter().flatten() {
+            if block["type"].as_str().is_some_and(|kind| kind.ends_with("_tool_result")) {
+                self.echo.hear_page(&strings_in(block));
+            }
+        }
         for text in texts(&message["content"]) {
             self.reply(text, message["id"].as_str(), time);
         }

@@ -43,6 +43,16 @@ fn is_low(unit: u16) -> bool {
     (0xdc00..0xe000).contains(&unit)
 }
 
+/// All strings within a value, each on a line of its own.
+pub(super) fn strings_in(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(strings_in).collect::<Vec<_>>().join("\n"),
+        Value::Object(fields) => fields.values().map(strings_in).collect::<Vec<_>>().join("\n"),
+        _ => String::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -102,6 +102,7 @@ impl Echo {
 
     /// As [`Echo::hear`], and remembers the orders of a page by their words.
     pub fn hear_page(&mut self, text: &str) {
+        let text = &without_entities(text);
         self.hear(text);
         for sentence in text.split(['\n', '。', '！']).flat_map(|line| line.split_inclusive(". "))
         {
@@ -286,6 +287,26 @@ fn words(text: &str) -> BTreeSet<String> {
         .filter(|word| !word.is_empty() && !word.bytes().all(|byte| byte.is_ascii_digit()))
         .map(str::to_lowercase)
         .collect()
+}
+
+/// A page as people see it: the entities that stand for common signs are those signs.
+fn without_entities(text: &str) -> String {
+    const ENTITIES: &[(&str, &str)] = &[
+        ("&nbsp;", " "),
+        ("&#160;", " "),
+        ("&#xa0;", " "),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#34;", "\""),
+        ("&#39;", "'"),
+        ("&apos;", "'"),
+        ("&amp;", "&"),
+    ];
+    if !text.contains('&') {
+        return text.to_string();
+    }
+    ENTITIES.iter().fold(text.to_string(), |text, (entity, sign)| text.replace(entity, sign))
 }
 
 #[cfg(test)]

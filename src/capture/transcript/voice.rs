@@ -11,6 +11,39 @@ const WEB_TOOLS: &[&str] =
 /// Programs that fetch pages.
 const WEB_PROGRAMS: &[&str] = &["curl", "wget", "http", "lynx"];
 
+/// Programs that build, test and format.
+const WORK_PROGRAMS: &[&str] = &[
+    "cargo",
+    "rustc",
+    "make",
+    "cmake",
+    "ctest",
+    "ninja",
+    "just",
+    "go",
+    "npm",
+    "pnpm",
+    "yarn",
+    "tsc",
+    "eslint",
+    "prettier",
+    "jest",
+    "vitest",
+    "pytest",
+    "ruff",
+    "mypy",
+    "tox",
+    "mvn",
+    "gradle",
+    "gradlew",
+    "dotnet",
+    "rake",
+    "mix",
+    "swift",
+    "bazel",
+    "clippy-driver",
+];
+
 /// Whose words the output of a call are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Voice {
@@ -28,8 +61,8 @@ impl Voice {
         match act {
             Act::Edited { .. } => Self::Own,
             Act::Ran { command, .. } if fetches(command) => Self::Web,
-            Act::Ran { command, .. } if command.contains("://") => Self::File,
-            Act::Ran { .. } => Self::Own,
+            Act::Ran { command, .. } if works(command) => Self::Own,
+            Act::Ran { .. } => Self::File,
             Act::Called { tool, .. } => Self::of_tool(tool),
         }
     }
@@ -49,6 +82,27 @@ pub fn is_web(tool: &str) -> bool {
 /// Whether a command brings in a page.
 pub fn fetches(command: &str) -> bool {
     command.split(['|', ';', '&', '(', '`']).any(|part| WEB_PROGRAMS.contains(&program(part)))
+}
+
+/// Whether a command builds, tests or formats and does nothing else: what it prints is of the work
+/// itself. Any other may print what somebody else wrote, such as a page that was saved before.
+fn works(command: &str) -> bool {
+    let is_work = |part: &str| {
+        let rest = part.trim();
+        rest.is_empty() || rest.starts_with("cd ") || WORK_PROGRAMS.contains(&program(rest))
+    };
+    let asks = |word: &str| matches!(word, "view" | "info" | "show" | "search" | "exec" | "run");
+    !command.contains("://")
+        && command.split(['|', ';', '&', '(', '`', '\n']).all(is_work)
+        && !(command.contains("npm") && command.split_whitespace().any(asks))
+        || is_npm_script(command)
+}
+
+/// `npm run build`, which runs the project's own script.
+fn is_npm_script(command: &str) -> bool {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    matches!(words.as_slice(), ["npm" | "pnpm" | "yarn", "run", ..])
+        && !command.contains(['|', ';', '&', '(', '`', '\n'])
 }
 
 /// The program that a command line starts, without its folder and what stands before it.
@@ -73,6 +127,12 @@ mod tests {
         let ran = |command: &str| Voice::of(&Act::ran(command));
         assert_eq!(ran("curl https://example.org"), Voice::Web);
         assert_eq!(ran("git clone https://example.org/x"), Voice::File);
-        assert_eq!(ran("cargo test"), Voice::Own);
+        assert_eq!(ran("cd /p && cargo test"), Voice::Own);
+        assert_eq!(ran("npm run build"), Voice::Own);
+        for command in
+            ["cat p.txt", "gh issue view 7", "npm view left-pad", "cargo test; cat p.txt"]
+        {
+            assert_eq!(ran(command), Voice::File, "{command}");
+        }
     }
 }
