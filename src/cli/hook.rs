@@ -14,6 +14,7 @@ use crate::embed::serve::start_for_session;
 use crate::paths::Paths;
 use crate::tick::{buffer::Gate, detached};
 use clap::Args;
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
@@ -33,10 +34,8 @@ pub struct HookArgs {
 pub fn main(args: &[OsString]) -> Option<std::process::ExitCode> {
     let words: Vec<_> = args.iter().skip(1).map(|arg| arg.to_string_lossy()).collect();
     let wants_help = words.iter().any(|word| word == "--help" || word == "-h");
-    if words.first().is_none_or(|word| word != "hook") || wants_help {
-        return None;
-    }
-    let assistant = Assistant::parse(words.get(1).map_or("", |word| word));
+    let place = place_of_hook(&words).filter(|_| !wants_help)?;
+    let assistant = Assistant::parse(words.get(place + 1).map_or("", |word| word));
     // Not even a fault of our own may disturb the conversation.
     std::panic::set_hook(Box::new(|_| {}));
     let told = std::panic::catch_unwind(|| hook::run(assistant, std::io::stdin(), now()));
@@ -48,6 +47,26 @@ pub fn main(args: &[OsString]) -> Option<std::process::ExitCode> {
         _ => {}
     }
     Some(std::process::ExitCode::SUCCESS)
+}
+
+/// Where `hook` stands among the words: first, or behind options that any command takes. The
+/// definition of those is looked at only where there are some, since it costs a third of a hook.
+fn place_of_hook(words: &[Cow<'_, str>]) -> Option<usize> {
+    if words.first()?.starts_with('-') {
+        let command = <super::Cli as clap::CommandFactory>::command();
+        let takes_value = |word: &str| {
+            command.get_arguments().filter(|own| own.get_action().takes_values()).any(|own| {
+                let long = own.get_long().is_some_and(|long| word == format!("--{long}"));
+                long || own.get_short().is_some_and(|short| word == format!("-{short}"))
+            })
+        };
+        let mut at = 0;
+        while words.get(at)?.starts_with('-') {
+            at += 1 + usize::from(takes_value(&words[at]));
+        }
+        return (words.get(at)? == "hook").then_some(at);
+    }
+    (words[0] == "hook").then_some(0)
 }
 
 /// A record that was left nowhere: said in a line that no assistant takes for an order, and in the

@@ -94,6 +94,24 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
+fn options_before_the_word_hook_cost_no_record() {
+    for (n, before) in
+        [vec!["-q"], vec!["--set", "schedule.from_hooks=false"], vec!["--json"]].iter().enumerate()
+    {
+        let home = Home::new();
+        let file = home.path().join("s.jsonl");
+        fs::write(&file, says_in(&home.project(), "s", 1, "Remember: fenders are replaced yearly"))
+            .unwrap();
+        let mut args = before.clone();
+        args.extend(["hook", "claude-code"]);
+        let event = end_of(&file, &home.project());
+        let outcome = home.run_with(&args, event.as_bytes()).success();
+        assert_eq!(outcome.out, "", "{n}");
+        assert_eq!(fs::read_dir(home.store().join("inbox")).unwrap().count(), 1, "{before:?}");
+    }
+}
+
+#[test]
 fn the_end_of_a_session_starts_one_tick_that_is_due_and_never_a_second() {
     let mut home = Home::new();
     home.set("LIFECYCLE_SCHEDULE__FROM_HOOKS", "true");
