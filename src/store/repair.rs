@@ -99,6 +99,8 @@ pub struct Repaired {
     pub entries: i64,
     /// Rows that could be found in the damaged file and not be read.
     pub lost: usize,
+    /// Numbers of entries that were given and are not there: lost, or forgotten before.
+    pub missing: i64,
     /// The damaged file under its new name.
     pub aside: Option<PathBuf>,
 }
@@ -135,9 +137,12 @@ pub fn repair(path: &Path, dry_run: bool) -> Result<Repaired> {
         (Ok(kept), _) => (Origin::Salvage, kept),
         (Err(_), _) => (Origin::Nothing, 0),
     };
-    let lost = if from == Origin::Salvage { lost } else { 0 };
+    let (lost, missing) = match from {
+        Origin::Salvage => (lost, missing_numbers(&fresh).unwrap_or_default()),
+        _ => (0, 0),
+    };
     if dry_run {
-        return Ok(Repaired { from, entries, lost, aside: None });
+        return Ok(Repaired { from, entries, lost, missing, aside: None });
     }
     let aside = set_aside(path)?;
     if from == Origin::Nothing {
@@ -147,7 +152,13 @@ pub fn repair(path: &Path, dry_run: bool) -> Result<Repaired> {
     } else {
         put(&fresh, path)?;
     }
-    Ok(Repaired { from, entries, lost, aside: Some(aside) })
+    Ok(Repaired { from, entries, lost, missing, aside: Some(aside) })
+}
+
+fn missing_numbers(fresh: &Path) -> Result<i64> {
+    let read = migrate::open_read_only(fresh)?;
+    let sql = "SELECT coalesce(max(seq), 0) - count(*) FROM entry";
+    Ok(read.query_row(sql, [], |row| row.get(0))?)
 }
 
 fn put(fresh: &Path, path: &Path) -> Result<()> {
@@ -193,7 +204,8 @@ fn salvage(path: &Path, work: &Path, fresh: &Path, lost: &mut usize) -> Result<i
     let copy = work.join("damaged.sqlite3");
     for end in ["", "-wal"] {
         let (from, to) = (migrate::beside(path, end), migrate::beside(&copy, end));
-        if from.exists() {
+        // What stands in the place of the log and is no file holds nothing of the database.
+        if from.is_file() {
             regular::copy(&from, &to).map_err(|error| Error::io(&from, &error))?;
         }
     }

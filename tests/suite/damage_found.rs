@@ -261,3 +261,14 @@ fn a_hook_that_can_leave_nothing_says_so_and_disturbs_nobody() {
     let log = std::fs::read_to_string(home.store().join("log/lifecycle.log")).unwrap();
     assert!(log.contains("left to the scan"), "{log}");
 }
+
+#[test]
+fn a_folder_in_the_place_of_the_log_costs_no_entry() {
+    let home = lived_in();
+    let before = home.texts(&["--all"]).len();
+    let log = format!("{}-wal", home.database().display());
+    let _ = std::fs::remove_file(&log);
+    std::fs::create_dir(&log).unwrap();
+    home.run(&["doctor", "--repair"]);
+    assert_eq!(home.texts(&["--all"]).len(), before);
+}

@@ -78,11 +78,17 @@ fn database(session: &Session, dry_run: bool, findings: &mut Vec<Finding>) -> Re
         1 => "; 1 row of it cannot be read and is left out".into(),
         lost => format!("; {lost} rows of it cannot be read and are left out"),
     };
+    let missing = match done.missing {
+        0 => String::new(),
+        missing => {
+            format!("; {missing} that were stored once are missing, forgotten ones among them")
+        }
+    };
     let aside = done.aside.as_deref().map(Path::display).map(|path| path.to_string());
     let aside = aside.unwrap_or_else(|| format!("{}.damaged-…", path.display()));
     findings.push(Finding {
         what,
-        action: format!("{source}{lost}; the damaged file is kept as {aside}"),
+        action: format!("{source}{lost}{missing}; the damaged file is kept as {aside}"),
         mended: done.from != Origin::Nothing,
     });
     Ok(())
