@@ -10,9 +10,11 @@ use crate::error::{Error, ExitCode, REPAIR, Result};
 use crate::regular;
 use rusqlite::{Connection, OpenFlags};
 use rusqlite_migration::{M, Migrations};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Ordered, additive, never edited once released.
@@ -146,6 +148,14 @@ pub fn has_log(path: &Path) -> bool {
 pub fn refuse_cut(path: &Path) -> Result<()> {
     missing_end(path)
         .map_or(Ok(()), |what| Err(Error::damaged(format!("{}: {what}", path.display()))))
+}
+
+/// Whether this process has not looked at the file at `path` yet. Only then, before its first
+/// connection, may it open the file beside SQLite: closing it drops every lock that the process has
+/// on it (POSIX), those of a connection too, and another process could take the log away under that.
+pub fn is_first_look(path: &Path) -> bool {
+    static LOOKED_AT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    LOOKED_AT.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_path_buf())
 }
 
 /// What is missing of a database file as its length alone tells: it ends within a page, or before

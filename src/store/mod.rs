@@ -125,8 +125,13 @@ impl Store {
 
     fn connect(path: &Path, timeout: Duration, backups: usize) -> Result<Connection> {
         migrate::refuse_emptied(path)?;
-        migrate::refuse_cut(path)?;
-        create_owner_only(path)?;
+        let is_first_look = migrate::is_first_look(path);
+        if is_first_look {
+            migrate::refuse_cut(path)?;
+        }
+        if is_first_look || !path.exists() {
+            create_owner_only(path)?;
+        }
         let mut connection = Connection::open_with_flags(
             path,
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
