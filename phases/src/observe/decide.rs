@@ -269,7 +269,7 @@ impl<'a> Judge<'a> {
         for fact in proposal.facts.iter().map(|fact| rearmed(fact)) {
             let own = Facts::of(&fact);
             let is_known = repeats(&said, &own) || kept.contains(&fact) || self.is_asked(&fact);
-            if own.words.is_empty() || is_known {
+            if own.words.is_empty() || is_known || self.worth.reads_aloud(&fact) {
                 continue;
             }
             let refusal = self.refusal("", &fact);
