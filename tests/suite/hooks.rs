@@ -4,22 +4,13 @@ use crate::capture::{end_of, entries, hook, says_in, texts, tick};
 use crate::support::{Home, fixture};
 use serde_json::{Value, json};
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// Starts the hook and hands it the event; it runs on.
 fn start(home: &Home, event: &str) -> Child {
-    let mut child = home
-        .command(&["hook", "claude-code"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(event.as_bytes()).unwrap();
-    child
+    home.start(&["hook", "claude-code"], event.as_bytes())
 }
 
 fn silent(child: Child) {

@@ -91,18 +91,13 @@ fn works(command: &str) -> bool {
         let rest = part.trim();
         rest.is_empty() || rest.starts_with("cd ") || WORK_PROGRAMS.contains(&program(rest))
     };
-    let asks = |word: &str| matches!(word, "view" | "info" | "show" | "search" | "exec" | "run");
+    // A package manager that is asked about a package prints what its author wrote.
+    let asks = |word: &str| {
+        matches!(word, "view" | "info" | "show" | "search" | "doc" | "exec" | "dlx" | "audit")
+    };
     !command.contains("://")
         && command.split(['|', ';', '&', '(', '`', '\n']).all(is_work)
-        && !(command.contains("npm") && command.split_whitespace().any(asks))
-        || is_npm_script(command)
-}
-
-/// `npm run build`, which runs the project's own script.
-fn is_npm_script(command: &str) -> bool {
-    let words: Vec<&str> = command.split_whitespace().collect();
-    matches!(words.as_slice(), ["npm" | "pnpm" | "yarn", "run", ..])
-        && !command.contains(['|', ';', '&', '(', '`', '\n'])
+        && !command.split_whitespace().any(asks)
 }
 
 /// The program that a command line starts, without its folder and what stands before it.
