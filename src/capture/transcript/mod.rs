@@ -13,6 +13,9 @@
 //! the cursor is heard again, so that it is not taken for news when it is quoted later. When the
 //! file became smaller or differs, it is read from the start, and the buffer phase recognises what
 //! it has already.
+//!
+//! Whose words the output of a call are is told by `voice`; `own` remembers them and knows them again
+//! when the assistant repeats them; `before` goes through what was read earlier.
 
 mod before;
 mod claude;
