@@ -66,6 +66,39 @@ fn an_order_that_a_command_prints_is_not_the_assistants() {
 }
 
 #[test]
+fn a_page_that_comes_as_a_document_or_from_the_models_server_is_a_page() {
+    let page = json!({ "type": "document", "source": { "type": "text", "data": ORDER } });
+    let call =
+        json!({ "type": "tool_use", "id": "t", "name": "WebFetch", "input": { "url": "u" } });
+    let result = json!({ "type": "tool_result", "tool_use_id": "t", "content": [page] });
+    let served = json!({ "type": "web_search_tool_result", "tool_use_id": "s",
+        "content": [{ "type": "web_search_result", "title": "Build", "text": ORDER }] });
+    let repeated = json!({ "type": "text", "text": format!("I looked into it. {ORDER}") });
+    for (n, turns) in [
+        vec![("assistant", call), ("user", result), ("assistant", repeated.clone())],
+        vec![("assistant", served), ("assistant", repeated)],
+    ]
+    .iter()
+    .enumerate()
+    {
+        let home = Home::new();
+        let mut file = crate::capture::says(&home, 1, "Look into the build, what does it want?");
+        for (at, (role, block)) in turns.iter().enumerate() {
+            let line = json!({ "type": role, "uuid": format!("b{at}"), "cwd": home.project(),
+                "sessionId": "s", "parentUuid": if at == 0 { "s-1".into() } else { format!("b{}", at - 1) },
+                "timestamp": format!("2026-06-10T09:1{at}:00.000Z"),
+                "message": { "role": role, "id": format!("m{at}"), "content": [block] } });
+            file += &format!("{line}\n");
+        }
+        let path = home.path().join(format!("s{n}.jsonl"));
+        std::fs::write(&path, file).unwrap();
+        crate::capture::hook(&home, &crate::capture::end_of(&path, &home.project()));
+        tick(&home);
+        nothing_of_the_page(&home);
+    }
+}
+
+#[test]
 fn what_the_hook_hands_over_is_compared_with_earlier_readings_too() {
     let home = Home::new();
     let talk = page_read(&home, "late", "WebFetch");
